@@ -1,4 +1,4 @@
-//! Chain replication over `Communicator`: every rank keeps a log, and a rank that is killed takes nothing with it.
+//! Chain replication over `Communicator`: every rank keeps a log, which survives the failure of any rank.
 //!
 //! ```text
 //! cargo build --release --example chain
@@ -7,28 +7,28 @@
 //! mpiexec.mpich -disable-auto-cleanup -hosts one,two -n 2 target/release/examples/chain 1 # on two hosts
 //! ```
 //!
-//! A rank asks the one ahead for an entry when it, and every rank behind it, has all before that one. So what the first
-//! rank is asked for is on all of them up to there, and it writes the next. Who asked a rank that is gone asks the next
-//! one ahead; if none is left, it is the first.
+//! A rank requests an entry from its predecessor when it, and every rank behind it, has all earlier entries. So all
+//! ranks have the entries before the one that the first rank is asked for, and it writes the next. A rank whose
+//! predecessor has failed asks the next one ahead; if none is left, it is the first.
 
 use pombo_kernel::prelude::*;
 use pombo_kernel::{Channel, Selected};
 use pombo_netdrivers::Loopback;
 
 header! {
-    /// The protocol: a message asks for the entry of that number, or brings it.
+    /// The protocol: a message requests the entry of that number, or contains it.
     struct Log { kind: u8, number: U16 }
 }
 
 const ASK: u8 = 1;
 const ENTRY: u8 = 2;
-/// Entries that are to be on all ranks.
+/// Number of entries that all ranks must have.
 const ENTRIES: usize = 300;
 
-/// Up to eight ranks, as [`Selected`] has it.
+/// Up to eight ranks, the limit of [`Selected`].
 type Comm<L> = Communicator<Log, L, Lent<'static>>;
 
-/// Does it with the last of these ranks that lives; `None` when none does.
+/// Calls `f` with the last of these ranks that is alive; returns `None` when all have failed.
 fn with_living<T>(
     ranks: &mut Vec<Peer>,
     mut f: impl FnMut(Peer) -> Result<T, Error>,
@@ -42,7 +42,7 @@ fn with_living<T>(
     Ok(None)
 }
 
-/// The log of this rank until it has so many entries. An entry is the rank that wrote it.
+/// Replicates the log until it has `until` entries, and returns it. An entry is the number of the rank that wrote it.
 fn replicate<L: Channel>(comm: &mut Comm<L>, until: usize) -> Result<Vec<u8>, Error> {
     let (me, ranks) = (comm.me().0, comm.peers() as u16);
     let mut ahead: Vec<Peer> = (0..me).map(Peer).collect();
@@ -78,12 +78,12 @@ fn replicate<L: Channel>(comm: &mut Comm<L>, until: usize) -> Result<Vec<u8>, Er
     Ok(log)
 }
 
-/// What every rank does, whatever carries its messages. False: it is the victim, and has half of the log.
+/// Runs one rank, over any channel. Returns false in the victim, which stops with half of the log.
 fn run<L: Channel>(comm: &mut Comm<L>, victim: Option<u16>) -> Result<bool, Error> {
     if victim == Some(comm.me().0) {
         return replicate(comm, ENTRIES / 2).map(|_| false);
     }
-    // Whoever has one more knows that all have the others.
+    // A rank with one more entry knows that all ranks have the earlier ones.
     let log = replicate(comm, ENTRIES + 1)?;
     let runs = log[..ENTRIES].chunk_by(|one, next| one == next);
     let runs: Vec<_> = runs.map(|run| (run.len(), run[0])).collect();

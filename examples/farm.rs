@@ -1,4 +1,4 @@
-//! A task farm over `Communicator` with a header of its own: no MPI anywhere.
+//! A task farm over `Communicator` with a header of its own, without MPI.
 //!
 //! ```text
 //! cargo build --release --example farm
@@ -7,8 +7,8 @@
 //! mpiexec.mpich -hosts one,two -n 4 target/release/examples/farm # on two hosts
 //! ```
 //!
-//! Rank 0 hands out intervals of a sum, the workers give partial sums back. The header says what a message is and which
-//! task it belongs to; a receive selects by kind.
+//! Rank 0 distributes intervals of a sum, and the workers return partial sums. The header gives a message's kind and
+//! its task; a receive selects by kind.
 
 use pombo_job::Joined;
 use pombo_kernel::aspect::Rendezvous;
@@ -26,9 +26,9 @@ const TASK: u8 = 1;
 const ANSWER: u8 = 2;
 const END: u8 = 3;
 
-/// So many ranks at most.
+/// Most ranks.
 const RANKS: usize = 64;
-/// The composition: 32-bit lengths, rendezvous above 1 KiB, linear matching, heap storage, and how much of everything.
+/// The composition: 32-bit lengths, rendezvous above 1 KiB, linear matching, heap storage, and the capacities.
 type Farm =
     Composition<U32, Rendezvous<1024>, Linear, HeapStorage, Capacities<64, 64, 1024, RANKS>>;
 type Comm<L> = Communicator<Work, L, Lent<'static>, Farm>;
@@ -43,7 +43,7 @@ fn work(kind: u8, task: u32) -> Work {
     }
 }
 
-/// Gives every worker a task, then a new one for each answer; the workers that get none get the end.
+/// Sends every worker a task, then a new one for each answer; a worker without a task gets the end message.
 fn manager(comm: &mut Comm<impl Channel>) -> Result<f64, Error> {
     let workers = comm.peers() as u32 - 1;
     let (mut next, mut sum) = (0, 0.0);
@@ -64,7 +64,7 @@ fn manager(comm: &mut Comm<impl Channel>) -> Result<f64, Error> {
     Ok(sum)
 }
 
-/// Answers tasks until the end.
+/// Answers tasks until the end message.
 fn worker(comm: &mut Comm<impl Channel>) -> Result<(), Error> {
     loop {
         let header = comm.recv(Any.into(), &mut [])?.header();
@@ -80,7 +80,7 @@ fn worker(comm: &mut Comm<impl Channel>) -> Result<(), Error> {
     }
 }
 
-/// What every rank does, whatever carries its messages.
+/// Runs one rank, over any channel.
 fn farm(comm: &mut Comm<impl Channel>) -> Result<(), Error> {
     match comm.me() {
         Peer(0) if comm.peers() > 1 => println!("pi is {:.9} after {TASKS} tasks", manager(comm)?),
@@ -90,7 +90,7 @@ fn farm(comm: &mut Comm<impl Channel>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ranks as threads of this process.
+/// Runs the ranks as threads of this process.
 fn threads() -> Result<(), Error> {
     let run = |channel| farm(&mut Comm::new(channel)?);
     let ranks = Loopback::world(4).into_iter();
@@ -103,7 +103,7 @@ fn threads() -> Result<(), Error> {
     ended.try_for_each(|ended| ended)
 }
 
-/// This process as a rank of the job that a launcher has started.
+/// Runs this process as a rank of the job that a launcher has started.
 fn job() -> Result<(), Box<dyn std::error::Error>> {
     let Joined {
         channel, launcher, ..

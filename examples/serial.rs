@@ -1,11 +1,12 @@
-//! Two processes at the ends of a serial line, which loses a byte in a thousand: what a program without drivers writes.
+//! Two processes at the ends of a serial line that loses one byte in a thousand, as a program without drivers writes
+//! it.
 //!
 //! ```text
 //! cargo run --release --package pombo-transport --example serial
 //! ```
 //!
-//! On a machine of its own the stream is a UART: `read` and `write` look at its registers, `now` at a counter. Nothing
-//! else changes.
+//! On an embedded machine the stream is a UART: `read` and `write` access its registers, and `now` reads a counter.
+//! Nothing else changes.
 
 use pombo_kernel::ChannelError;
 use pombo_kernel::prelude::*;
@@ -17,10 +18,10 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Instant;
 
-/// The line, here a socket; how many bytes have left; since when.
+/// The line: a socket, the number of bytes sent, and the start time.
 struct Line(UnixStream, usize, Instant);
 
-/// How many bytes went; none where there was nothing to read, or no room.
+/// Returns the bytes read or written: 0 where there was nothing to read, or no room.
 fn count(done: std::io::Result<usize>) -> Result<usize, ChannelError> {
     match done {
         Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(0),
@@ -31,7 +32,7 @@ fn count(done: std::io::Result<usize>) -> Result<usize, ChannelError> {
 impl ByteStream for Line {
     fn read(&mut self, into: &mut [u8]) -> Result<usize, ChannelError> {
         match self.0.read(into) {
-            // The other end has gone, which only a socket tells.
+            // The other end has closed, which only a socket reports.
             Ok(0) => Err(ChannelError::Device(0)),
             done => count(done),
         }
@@ -56,18 +57,18 @@ impl ByteStream for Line {
 }
 
 header! {
-    /// What a message is about.
+    /// The topic of a message.
     struct Topic { number: u8 }
 }
 
-/// Two peers, four frames of 512 bytes under way.
+/// Two peers, with a window of four frames of 512 bytes.
 type Channel = Reliable<SerialLine<Line>, Window<2, 4, 512>>;
 type Comm = Communicator<Topic, Channel, Lent<'static>>;
 
 fn comm(stream: UnixStream, me: Peer) -> Result<Comm, Box<dyn std::error::Error>> {
     stream.set_nonblocking(true)?;
     let line = SerialLine::new(Line(stream, 0, Instant::now()), me)?;
-    // Frames never overtake each other on a line.
+    // Frames never overtake each other on a serial line.
     let timing = Timing {
         overtakers: 1,
         ..Timing::default()
@@ -75,7 +76,7 @@ fn comm(stream: UnixStream, me: Peer) -> Result<Comm, Box<dyn std::error::Error>
     Ok(Comm::new(Channel::with(line, 0x5eed, timing)?)?)
 }
 
-/// Gives back each number plus one, as long as there is somebody.
+/// Answers each number with its successor, as long as the peer is alive.
 fn answer(mut comm: Comm) -> Result<(), Error> {
     let mut number = [0; 4];
     loop {

@@ -542,7 +542,7 @@ proptest! {
         let profile = Profile { full, later, skipped_sender, late_completion, ..Profile::BENIGN };
         let over = |channel| Communicator::with_limits(channel, LIMITS).expect("it fits");
         let ranks = adversarial(3, in_flight, profile, seed).into_iter().map(over).collect();
-        play(ranks, settle_moody, &acts);
+        play(ranks, settle_adversarial, &acts);
     }
 }
 

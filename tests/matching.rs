@@ -19,7 +19,7 @@ mod pairs;
 #[path = "matching/world.rs"]
 mod world;
 
-use common::{Hosted, Owned, Plain, Tiny, cases, settle_moody};
+use common::{Hosted, Owned, Plain, Tiny, cases, settle_adversarial};
 use numbered::Numbered;
 use pombo_kernel::aspect::{Eager, ReceiverInitiated, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
@@ -122,10 +122,16 @@ fn settle_loopback<C: Config>(ranks: &mut [Communicator<Numbered, Loopback, Owne
 }
 
 /// Runs the acts over a channel that is full, slow or late at random.
-fn over_moods<C: Config>(ranks: u16, acts: &[Act], profile: Difficult, seed: u64, limits: Limits) {
+fn over_adversarial<C: Config>(
+    ranks: u16,
+    acts: &[Act],
+    profile: Difficult,
+    seed: u64,
+    limits: Limits,
+) {
     let (channel, profile) = profile;
     let channels = AdversarialChannel::world(Loopback::world_with(ranks, channel), profile, seed);
-    World::<_, C>::new(channels, limits, settle_moody).run(acts);
+    World::<_, C>::new(channels, limits, settle_adversarial).run(acts);
 }
 
 fn credit(places: u32) -> Limits {
@@ -221,13 +227,13 @@ proptest! {
         seed in any::<u64>(),
         places in 1..6u32,
     ) {
-        over_moods::<Smallest>(4, &acts, profile, seed, credit(1));
-        over_moods::<Bins>(4, &acts, profile, seed, credit(1));
-        over_moods::<Adapting>(4, &acts, profile, seed, credit(places));
-        over_moods::<Roomy>(4, &acts, profile, seed, credit(places));
-        over_moods::<Hinted>(4, &acts, profile, seed, credit(1));
-        over_moods::<HintedRoomy>(4, &acts, profile, seed, credit(places));
-        over_moods::<PlainFew>(4, &acts, profile, seed, credit(places));
+        over_adversarial::<Smallest>(4, &acts, profile, seed, credit(1));
+        over_adversarial::<Bins>(4, &acts, profile, seed, credit(1));
+        over_adversarial::<Adapting>(4, &acts, profile, seed, credit(places));
+        over_adversarial::<Roomy>(4, &acts, profile, seed, credit(places));
+        over_adversarial::<Hinted>(4, &acts, profile, seed, credit(1));
+        over_adversarial::<HintedRoomy>(4, &acts, profile, seed, credit(places));
+        over_adversarial::<PlainFew>(4, &acts, profile, seed, credit(places));
     }
 
     /// Two ranks and one tag give long queues of equal messages.
@@ -237,10 +243,10 @@ proptest! {
         profile in profile(),
         seed in any::<u64>(),
     ) {
-        over_moods::<Smallest>(2, &acts, profile, seed, credit(1));
-        over_moods::<Roomy>(2, &acts, profile, seed, credit(2));
-        over_moods::<Bins>(2, &acts, profile, seed, credit(1));
-        over_moods::<Adapting>(2, &acts, profile, seed, credit(20));
-        over_moods::<Hinted>(2, &acts, profile, seed, credit(1));
+        over_adversarial::<Smallest>(2, &acts, profile, seed, credit(1));
+        over_adversarial::<Roomy>(2, &acts, profile, seed, credit(2));
+        over_adversarial::<Bins>(2, &acts, profile, seed, credit(1));
+        over_adversarial::<Adapting>(2, &acts, profile, seed, credit(20));
+        over_adversarial::<Hinted>(2, &acts, profile, seed, credit(1));
     }
 }

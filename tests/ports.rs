@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// A protocol unlike MPI's: letters to numbered mailboxes, from any sender.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-struct Letter {
+struct MailHeader {
     mailbox: U64,
 }
 
@@ -19,13 +19,13 @@ struct Letter {
 #[repr(C)]
 struct Mailbox(U64);
 
-impl Header for Letter {
-    const NAME: &str = "Letter";
+impl Header for MailHeader {
+    const NAME: &str = "Mail";
     type Pattern = Mailbox;
 }
 
-impl Pattern<Letter> for Mailbox {
-    fn matches(&self, _: Peer, header: &Letter) -> bool {
+impl Pattern<MailHeader> for Mailbox {
+    fn matches(&self, _: Peer, header: &MailHeader) -> bool {
         self.0 == header.mailbox
     }
 
@@ -34,19 +34,19 @@ impl Pattern<Letter> for Mailbox {
     }
 }
 
-fn letter(mailbox: u64) -> Letter {
-    Letter {
+fn mail(mailbox: u64) -> MailHeader {
+    MailHeader {
         mailbox: U64::new(mailbox),
     }
 }
 
-type Two = Endpoint<Loopback, (Port<Tagged, Owned, Tiny>, Port<Letter, Owned, Plain>)>;
+type Two = Endpoint<Loopback, (Port<Tagged, Owned, Tiny>, Port<MailHeader, Owned, Plain>)>;
 type Three = Endpoint<
     Loopback,
     (
         Port<Tagged, Owned, Tiny>,
-        Port<Letter, Owned, Tiny>,
-        Port<Letter, Owned, Hosted>,
+        Port<MailHeader, Owned, Tiny>,
+        Port<MailHeader, Owned, Hosted>,
     ),
 >;
 
@@ -75,7 +75,7 @@ fn unread_traffic_on_one_port_does_not_stop_another() {
         .collect();
     for round in 0..500u64 {
         let bytes = Bytes(round.to_le_bytes().to_vec());
-        let sent = zero.port::<1>().isend(Peer(1), letter(round), bytes);
+        let sent = zero.port::<1>().isend(Peer(1), mail(round), bytes);
         let ticket = sent.map_err(Error::from).expect("port 1 has credit");
         let pattern = Mailbox(U64::new(round));
         let received = one.port::<1>().irecv(pattern, Bytes(vec![0; 8]));
@@ -158,7 +158,7 @@ fn three_ports_do_not_mix() {
                     let number = round.to_le_bytes();
                     let ticket = endpoint
                         .port::<2>()
-                        .isend(peer, letter(1), Bytes(long.clone()))
+                        .isend(peer, mail(1), Bytes(long.clone()))
                         .map_err(Error::from)?;
                     endpoint.port::<0>().scope(|scope| {
                         let sent = scope.isend(peer, tagged(1), &number[..7])?;
@@ -167,7 +167,7 @@ fn three_ports_do_not_mix() {
                         assert_eq!(seven, number[..7]);
                         scope.wait(sent)?.outcome.map(drop)
                     })?;
-                    endpoint.port::<1>().send(peer, letter(1), b"letter")?;
+                    endpoint.port::<1>().send(peer, mail(1), b"letter")?;
                     let mut six = [0; 6];
                     endpoint.port::<1>().recv(Mailbox(U64::new(1)), &mut six)?;
                     assert_eq!(&six, b"letter");

@@ -1,19 +1,20 @@
-/* bench.c - what messages cost, as a plain C program over MPI.
+/* bench.c - measures the cost of messages, as a plain C program over MPI.
  *
  *   mpicc -O2 bench.c -o bench
  *   mpirun -n 2 ./bench 0.1 latency 8 bandwidth 65536
  *   mpirun -n 8 ./bench 0.1 barrier 0 allreduce 8
  *
- * First the seconds to spend on each measurement, then names and sizes in bytes;
- * the table `measurements` below has the names. `pombo bench` compares libraries
- * with it. It keeps one such program of each library waiting and lets them take
- * turns, so that whatever disturbs the machine disturbs all of them:
+ * The arguments are the seconds to spend on each measurement, then names and
+ * sizes in bytes; the table `measurements` below has the names. `pombo bench`
+ * compares libraries with it. It keeps one such program of each library waiting
+ * and runs them in turns, so that other load of the machine affects all of them:
  *
  *   mpirun -n 2 ./bench turns PREFIX LIMIT
  *
  * Rank r then reads lines of SECONDS NAME SIZE from the file PREFIX.r, a FIFO,
- * and sleeps meanwhile. It ends with the FIFO, and by itself if a line takes
- * longer than LIMIT seconds. The last form begins, ends, and tells what that took:
+ * and sleeps in between. It ends at the end of the FIFO, or when a line takes
+ * longer than LIMIT seconds. The last form measures the time of MPI_Init and
+ * MPI_Finalize:
  *
  *   mpirun -n 2 ./bench start LIMIT
  *
@@ -23,7 +24,7 @@
  *   bench NAME SIZE MEDIAN LOW HIGH UNIT
  *
  * Median and quartiles are those of many batches. Times are those of the slowest
- * rank; those of casts run from the root's beginning to the last one's end.
+ * rank; those of casts run from the root's start to the end of the last rank.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -36,34 +37,34 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WINDOW 64   /* messages under way together */
-#define BATCHES 25  /* of a measurement, if there is time */
-#define PATIENCE 4  /* times the seconds of a measurement: so long it waits for a quiet batch */
+#define WINDOW 64   /* messages under way at a time */
+#define BATCHES 25  /* batches of a measurement, if time permits */
+#define PATIENCE 4  /* times the seconds of a measurement: longest wait for an undisturbed batch */
 #define MAX_REPEATS 10000000
 #define MAX_SIZE (1 << 25)
-#define IN_ONE_GO (4 << 20) /* bytes of broadcasts that follow each other */
+#define IN_ONE_GO (4 << 20) /* bytes of consecutive broadcasts */
 #define MOST_IN_ONE_GO 16
-#define PAUSE 1e-4 /* seconds until everyone waits for a root that starts alone */
-#define LINE 256    /* longest line of a turn */
-#define ANSWER 99   /* tag of what ends a window; no message of a window has it */
+#define PAUSE 1e-4 /* seconds until all ranks wait for the root */
+#define LINE 256    /* bytes of the longest line of a turn */
+#define ANSWER 99   /* tag of the message that ends a window; no message of a window has it */
 #define BAD_USAGE 2
 
 static int me, ranks;
-static int has_cores; /* one for each rank */
-static char *outgoing, *incoming; /* as large as the measurement needs */
-static int has_looked; /* at what a broadcast brought */
+static int has_cores; /* there is a core for each rank */
+static char *outgoing, *incoming; /* their size depends on the measurement */
+static int has_looked; /* the data of a broadcast was verified */
 
 struct measurement {
     const char *name;
-    const char *unit; /* us: time of each; MB/s, M/s: millions of each in a second */
-    int pair;         /* between two ranks */
-    void (*once)(const struct measurement *, int size, int i); /* repetition i */
-    int parts;        /* what it counts in one repetition; times its size for MB/s */
-    int messages;     /* places it needs in each buffer; EVERY: one for each rank */
+    const char *unit; /* us: time of each; MB/s, M/s: millions of each per second */
+    int pair;         /* runs between two ranks */
+    void (*once)(const struct measurement *, int size, int i); /* runs repetition i */
+    int parts;        /* units in one repetition; for MB/s times the size */
+    int messages;     /* messages in each buffer; EVERY: one for each rank */
     int spread;       /* window: message i has tag i * spread */
     int backwards;    /* window: the last one sent is received first */
-    int source;       /* window: whom the receiver names */
-    int most;         /* from one root: at most so many follow each other; else 0 */
+    int source;       /* window: source of the receives */
+    int most;         /* from one root: most consecutive broadcasts; else 0 */
 };
 #define EVERY 0
 
@@ -75,8 +76,8 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Ranks go round the allowed cores: some libraries do so by themselves and some
- * do not, and here all shall be alike. */
+/* Pins ranks to the allowed cores in turn: some libraries do so by themselves and
+ * some do not, and all must run alike here. */
 static void pin(void)
 {
     cpu_set_t allowed, own;
@@ -90,7 +91,7 @@ static void pin(void)
         if (CPU_ISSET(core, &allowed) && left-- == 0) {
             CPU_ZERO(&own);
             CPU_SET(core, &own);
-            sched_setaffinity(0, sizeof own, &own); /* unpinned is worse, not wrong */
+            sched_setaffinity(0, sizeof own, &own); /* unpinned ranks give worse figures, but valid ones */
             return;
         }
     }
@@ -105,7 +106,7 @@ static void refuse(const char *why)
     exit(BAD_USAGE);
 }
 
-/* ---- what is repeated: between two ranks --------------------------------- */
+/* ---- repetitions between two ranks --------------------------------------- */
 
 static void ping_pong(const struct measurement *m, int size, int i)
 {
@@ -160,7 +161,7 @@ static void both_ways(const struct measurement *m, int size, int i)
     MPI_Waitall(2 * WINDOW, request, MPI_STATUSES_IGNORE);
 }
 
-/* ---- what is repeated: all ranks together -------------------------------- */
+/* ---- repetitions of all ranks -------------------------------------------- */
 
 static void barrier(const struct measurement *m, int size, int i)
 {
@@ -168,15 +169,15 @@ static void barrier(const struct measurement *m, int size, int i)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* One root would run ahead of the others, or they ahead of it. As the roots take
- * turns, each waits for what the one before has sent. */
+/* With one root, it would run ahead of the others, or they ahead of it. The roots
+ * alternate, so each waits for the data of the one before. */
 static void bcast(const struct measurement *m, int size, int i)
 {
     (void)m;
     MPI_Bcast(outgoing, size, MPI_CHAR, i % ranks, MPI_COMM_WORLD);
 }
 
-/* To all from one, as in a program that hands out its data. */
+/* Broadcasts from one root, as in a program that distributes its data. */
 static void cast(const struct measurement *m, int size, int i)
 {
     (void)m, (void)i;
@@ -235,10 +236,10 @@ static const struct measurement measurements[] = {
 
 struct took {
     double seconds;
-    double interrupts; /* how often another process was given the core */
+    double interrupts; /* involuntary context switches */
 };
 
-/* The same on every rank, so all of them decide alike. */
+/* Returns the largest values of all ranks, so that all decide alike. */
 static struct took slowest(struct took mine)
 {
     const double own[2] = {mine.seconds, mine.interrupts};
@@ -260,7 +261,7 @@ static char pattern(int size, int place)
     return (char)(place ^ place >> 8 ^ place >> 16 ^ size);
 }
 
-/* What the root sends, and what nobody else has yet. */
+/* Fills the buffer with the data at the root, and with other bytes elsewhere. */
 static void prepare(int size)
 {
     for (int i = 0; i < size; i++)
@@ -278,7 +279,7 @@ static void look(int size)
     has_looked = 1;
 }
 
-/* How many broadcasts follow each other. */
+/* Returns the number of consecutive broadcasts. */
 static int in_one_go(const struct measurement *m, int size)
 {
     const int fit = IN_ONE_GO / (size > 0 ? size : 1);
@@ -286,9 +287,9 @@ static int in_one_go(const struct measurement *m, int size)
     return fit < 1 ? 1 : fit < m->most ? fit : m->most;
 }
 
-/* From the moment in which the root begins, while all others wait for it, until the
- * last one has everything. Right where all ranks have one clock: hosts that are
- * network namespaces do. */
+/* Measures from the root's start, while all others wait for it, until the last rank
+ * has all data. That needs a clock shared by all ranks: hosts that are network
+ * namespaces of one machine have it. */
 static struct took from_one_root(const struct measurement *m, int size, int repeats)
 {
     double own[2], most[2], ready;
@@ -307,7 +308,7 @@ static struct took from_one_root(const struct measurement *m, int size, int repe
     return (struct took){most[0] + most[1], 0};
 }
 
-/* The first one is not timed: it brings the ranks into step. */
+/* Measures a batch. The first repetition is not timed: it synchronises the ranks. */
 static struct took batch(const struct measurement *m, int size, int repeats)
 {
     struct took took;
@@ -339,7 +340,7 @@ static void print(const char *name, int size, const char *unit, double *value, i
     fflush(stdout);
 }
 
-/* More of them, so that the next batch takes about as long as it should. */
+/* Returns the number of repetitions with which the next batch takes about `aim` seconds. */
 static int more(int repeats, double took, double aim)
 {
     const double times = took > 0 ? aim / took : 8;
@@ -348,8 +349,8 @@ static int more(int repeats, double took, double aim)
     return wish < MAX_REPEATS ? (int)wish : MAX_REPEATS;
 }
 
-/* While each rank has a core, a batch in which it was given to somebody else tells
- * nothing; it counts if there is no other. */
+/* Where each rank has a core, a batch with an involuntary context switch is
+ * discarded, unless there is no other. */
 static void sample(const struct measurement *m, int size, double seconds)
 {
     const double aim = seconds / BATCHES;
@@ -372,7 +373,7 @@ static void sample(const struct measurement *m, int size, double seconds)
     print(m->name, size, m->unit, value, n);
 }
 
-/* Zeros in memory that is really there. */
+/* Allocates zeroed memory and touches all pages. */
 static char *buffer(size_t bytes)
 {
     char *memory = malloc(bytes + 1);
@@ -454,7 +455,7 @@ static void take_turns(FILE *turns, unsigned limit)
     fclose(turns);
 }
 
-/* MiB of memory that this process has in use, shared or not. */
+/* Returns the MiB of memory resident in this process, shared or not. */
 static double resident(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");
@@ -487,14 +488,14 @@ int main(int argc, char **argv)
     FILE *file;
 
     if (limit > 0)
-        alarm((unsigned)limit); /* whatever hangs */
+        alarm((unsigned)limit); /* ends this process if anything hangs */
     start = now();
     MPI_Init(&argc, &argv);
     init = now() - start;
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     file = turns ? turns_of(argv[2]) : NULL;
-    MPI_Barrier(MPI_COMM_WORLD); /* everyone has opened its file when rank 0 says hello */
+    MPI_Barrier(MPI_COMM_WORLD); /* all ranks have opened their files before rank 0 prints */
     print_library();
     if (starts) {
         tell_start(init);

@@ -4,11 +4,11 @@
  *   mpirun -n 4 ./heat heat.deck
  *
  * Reads the input deck named by its one argument (heat.deck shows every
- * setting), does as many Jacobi steps as the deck says, prints the residual now
- * and then, and writes the picture heat.ppm into the working directory.
+ * setting), does as many Jacobi steps as the deck says, prints the residual at
+ * intervals, and writes the picture heat.ppm into the working directory.
  *
  * The picture is the same, byte for byte, for any number of ranks: every cell is
- * computed by one formula from the same four neighbours, whoever owns them. (So
+ * computed by one formula from the same four neighbours, on any rank. (So
  * do not compile with -ffast-math, which may reorder the additions.)
  *
  * -DHEAT_SKIP_HALO=LEFT (or RIGHT, UP, DOWN) leaves out the halo on that side:
@@ -28,7 +28,7 @@
 #define MAX_NUMBER 1e9
 #define BAD_INPUT 2 /* exit code */
 
-/* ---- what the deck says ------------------------------------------------- */
+/* ---- the input deck ------------------------------------------------------ */
 
 struct spot {
     int x, y, radius;
@@ -41,7 +41,7 @@ struct deck {
     struct spot spot[MAX_SPOTS];
 };
 
-/* Something is wrong with the input: say what to do, and end all ranks. */
+/* Reports invalid input with advice, and ends all ranks. */
 static void refuse(const char *path, int line, const char *what, const char *advice)
 {
     if (line > 0)
@@ -54,7 +54,7 @@ static void refuse(const char *path, int line, const char *what, const char *adv
 }
 
 /* Reads up to `max` numbers after the keyword. Returns how many there are, or
- * -1 if there is anything else or a number out of all reason. */
+ * -1 if there is other text or an excessive number. */
 static int numbers(char *text, double *value, int max)
 {
     int n = 0;
@@ -74,7 +74,7 @@ static int is_whole(double v, double least, double most)
     return v >= least && v <= most && v == floor(v);
 }
 
-/* One line of the deck. Returns advice if it is wrong, NULL if it is fine. */
+/* Reads one line of the deck. Returns advice if it is invalid, else NULL. */
 static const char *parse(struct deck *d, const char *key, char *rest)
 {
     double v[4] = {0};
@@ -169,7 +169,7 @@ static void read_deck(const char *path, struct deck *d)
         d->report = d->steps < 10 ? 1 : d->steps / 10;
 }
 
-/* ---- who owns which cells ----------------------------------------------- */
+/* ---- the domain decomposition -------------------------------------------- */
 
 enum side { LEFT, RIGHT, UP, DOWN, SIDES };
 static const enum side opposite[SIDES] = {RIGHT, LEFT, DOWN, UP};
@@ -183,7 +183,7 @@ struct block {
     int neighbour[SIDES];
 };
 
-/* Part `i` of `n` cells cut into `parts` pieces that differ by one at most. */
+/* Returns part `i` of `n` cells cut into `parts` pieces that differ by one at most. */
 static int cut(int n, int parts, int i)
 {
     return (int)((long long)n * i / parts);
@@ -228,7 +228,7 @@ static struct block block_of(const struct deck *d, int rank, int px, int py)
     return b;
 }
 
-/* Cell (x, y) of a block; 0 and nx + 1, 0 and ny + 1 are the halo. */
+/* Returns the index of cell (x, y); 0 and nx + 1, 0 and ny + 1 are the halo. */
 static size_t at(const struct block *b, int x, int y)
 {
     return (size_t)y * (size_t)b->stride + (size_t)x;
@@ -248,8 +248,8 @@ static void *allocate(size_t n, size_t size)
 
 /* ---- the physics -------------------------------------------------------- */
 
-/* Sets the start: the plate, its edges, and the discs with a fixed temperature.
- * All of it is whole-number geometry on global coordinates. */
+/* Sets the initial state: the plate, its edges, and the discs with a fixed
+ * temperature. The geometry uses integers on global coordinates. */
 static void start(const struct deck *d, const struct block *b, double *u, char *held)
 {
     for (int y = 0; y <= b->ny + 1; y++) {
@@ -278,7 +278,7 @@ static void start(const struct deck *d, const struct block *b, double *u, char *
     }
 }
 
-/* One Jacobi step. Returns the largest change of any cell: unlike a sum, it does
+/* Does one Jacobi step. Returns the largest change of any cell: unlike a sum, it does
  * not depend on how the plate is split. */
 static double step(const struct block *b, const double *old, double *new, const char *held)
 {
@@ -302,12 +302,12 @@ static double step(const struct block *b, const double *old, double *new, const 
 
 /* ---- the communication -------------------------------------------------- */
 
-/* Columns are not contiguous, so they travel through these. */
+/* Columns are not contiguous, so they are packed into these buffers. */
 struct halo {
     double *out[SIDES], *in[SIDES];
 };
 
-/* Sends our outermost cells to the four neighbours and receives theirs into the
+/* Sends the outermost cells to the four neighbours and receives theirs into the
  * halo. All eight transfers are started at once; MPI may do them in any order. */
 static void exchange(const struct block *b, double *u, const struct halo *h)
 {
@@ -342,7 +342,7 @@ static void exchange(const struct block *b, double *u, const struct halo *h)
     }
 }
 
-/* Brings all blocks together on rank 0, which returns the whole plate. The
+/* Gathers all blocks on rank 0, which returns the whole plate. The
  * blocks may differ in size, so they are sent one by one. */
 static double *gather(const struct deck *d, const struct block *b, const double *u, int rank,
                       int px, int py)
@@ -374,8 +374,8 @@ static double *gather(const struct deck *d, const struct block *b, const double 
 
 /* ---- the picture -------------------------------------------------------- */
 
-/* From cold to hot, `t` from 0 to 1023; whole numbers only, so that it looks the
- * same everywhere. */
+/* Returns the colour from cold to hot, `t` from 0 to 1023; it uses integers only, so
+ * that pictures are identical on all machines. */
 static void colour(int t, unsigned char rgb[3])
 {
     static const int map[][3] = {{8, 10, 40},    {28, 40, 120},  {36, 96, 176},
@@ -416,7 +416,7 @@ static void write_picture(const struct deck *d, const double *plate)
     free(rgb);
 }
 
-/* ---- all together ------------------------------------------------------- */
+/* ---- the program --------------------------------------------------------- */
 
 int main(int argc, char **argv)
 {
@@ -427,7 +427,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 
-    /* Rank 0 reads, all others get its copy. All ranks run the same binary, so
+    /* Rank 0 reads the deck and broadcasts it. All ranks run the same binary, so
      * the structure travels as bytes. */
     if (rank == 0) {
         if (argc != 2)
@@ -450,7 +450,7 @@ int main(int argc, char **argv)
         halo.in[s] = allocate((size_t)block.ny, sizeof(double));
     }
     start(&deck, &block, u, held);
-    memcpy(next, u, cells * sizeof *u); /* the edges do not change any more */
+    memcpy(next, u, cells * sizeof *u); /* the edges never change */
 
     if (rank == 0) {
         printf("heat: %d x %d cells, %d steps, %d %s as %d x %d\n", deck.nx, deck.ny, deck.steps,

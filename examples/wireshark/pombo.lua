@@ -1,21 +1,22 @@
--- Pombo's frames for Wireshark and tshark, over raw Ethernet and over UDP:
+-- Dissector of Pombo's frames for Wireshark and tshark, over raw Ethernet and over UDP:
 --   wireshark -X lua_script:examples/wireshark/pombo.lua capture.pcapng
--- or put it into the directory that Wireshark shows under Help, About, Folders, Personal Lua Plugins.
--- Layouts: ethernet/frame.rs and authenticated.rs in kernel/transport; channel/{reliable,group}/frame.rs and frame.rs in kernel.
+-- or copy it to the directory that Wireshark shows under Help, About, Folders, Personal Lua Plugins.
+-- Layouts: netdrivers/src/ethernet/frame.rs, kernel/transport/src/{authenticated,reliable/frame,multicast/frame}.rs and
+-- kernel/src/frame.rs.
 
 local pombo = Proto("pombo", "Pombo")
 
 local KINDS = {
     [1] = "DATA", [2] = "REPORT", [3] = "PACKET", [4] = "REPAIR", [5] = "POLL", [6] = "ANNOUNCE", [7] = "REPORT",
 }
--- Frames of the kernel: the name, bytes of the fields behind the lead, and where envelope, length and offset stand.
+-- Frames of the kernel: name, bytes of the fields behind the preamble, and offsets of envelope, length and offset.
 local MESSAGES = {
     { "eager", 8, 2 }, { "announce", 24, 2, 10 }, { "request", 24, nil, 18 }, { "data", 16, nil, nil, 10 },
     { "abort", 8 }, { "credit", 0 }, { "hold", 1 }, { "pull", 18, 10 }, { "offer", 32, 26, 18 }, { "none", 8 },
     { "decline", 8 }, { "revoke", 8 }, { "revoked", 9 }, { "claim", 8 }, { "hint", 26, 18, 10 },
     { "ahead", 32, 2, 10 }, { "whole", 8 },
 }
-local PAIR, GROUP, SEAL = 32, 30, 16
+local PAIR, GROUP, AUTH_HEADER = 32, 30, 16
 
 local f = {
     job = ProtoField.uint16("pombo.job", "Job", base.HEX),
@@ -52,10 +53,10 @@ local f = {
 }
 pombo.fields = f
 
--- Where one of our headers stands, at the beginning or behind a seal, and how long it is. `told` bytes were on the wire.
--- With `more` other frames may follow; the third result is where this one ends.
+-- Returns the offset of a frame header, at the start or behind an authentication tag, its length, and where the frame
+-- ends. `told` is the number of bytes on the wire. With `more` other frames may follow.
 local function find(buffer, told, more)
-    for _, at in ipairs({ 0, SEAL }) do
+    for _, at in ipairs({ 0, AUTH_HEADER }) do
         if buffer:len() >= at + GROUP then
             local kind, flags = buffer(at, 1):uint(), buffer(at + 1, 1):uint()
             local length = buffer(at + 2, 2):le_uint()
@@ -79,7 +80,7 @@ local function envelope(buffer, tree, at)
     return ""
 end
 
--- A frame of the kernel with MPI's header; other programs over the kernel look different.
+-- Dissects a frame of the kernel with MPI's header; other programs over the kernel have other headers.
 local function message(buffer, tree, length)
     local known = buffer:len() >= 2 and MESSAGES[buffer(0, 1):uint()]
     if not known then return "" end
@@ -132,7 +133,7 @@ end
 local function protocol(buffer, pinfo, tree, told)
     local at, size = find(buffer, told)
     if not at then return false end
-    if at == SEAL then
+    if at == AUTH_HEADER then
         tree:add(f.tag, buffer(0, 8))
         tree:add_le(f.authenticated, buffer(8, 8), buffer(8, 6):le_uint64())
         tree:add_le(f.authenticated_to, buffer(14, 2))
@@ -179,7 +180,8 @@ function pombo.dissector(buffer, pinfo, tree)
     return buffer:len()
 end
 
--- The sender's own interface shows datagrams that are not cut apart yet: frames of one length, but the last.
+-- Dissects a datagram. The sender's interface shows UDP GSO buffers before segmentation: frames of one length, except
+-- the last.
 local function datagram(buffer, pinfo, tree)
     local told = buffer:reported_len()
     local _, _, each = find(buffer, told, true)

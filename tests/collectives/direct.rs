@@ -15,7 +15,7 @@ use std::rc::Rc;
 type Flag = Rc<Cell<bool>>;
 
 /// A message under way: lent memory, or a copy of it.
-enum Letter<'a> {
+enum Message<'a> {
     Lent(SharedBytes<'a>, Flag),
     Copied(Vec<u8>),
 }
@@ -25,24 +25,24 @@ type Posted<'a> = (SharedBytes<'a>, Flag);
 
 /// The messages and receives under way from one rank to another.
 #[derive(Default)]
-struct Lane<'a> {
-    letters: VecDeque<Letter<'a>>,
+struct Link<'a> {
+    messages: VecDeque<Message<'a>>,
     posted: VecDeque<Posted<'a>>,
 }
 
-impl Lane<'_> {
+impl Link<'_> {
     /// Matches the first message with the first receive.
     fn meet(&mut self) {
-        while !self.letters.is_empty() && !self.posted.is_empty() {
-            let letter = self.letters.pop_front().expect("not empty");
+        while !self.messages.is_empty() && !self.posted.is_empty() {
+            let message = self.messages.pop_front().expect("not empty");
             let (into, over) = self.posted.pop_front().expect("not empty");
-            let sent = match letter {
-                Letter::Lent(from, sent) => {
+            let sent = match message {
+                Message::Lent(from, sent) => {
                     from.copy_to(into);
                     sent.set(true);
                     from.len()
                 }
-                Letter::Copied(bytes) => {
+                Message::Copied(bytes) => {
                     into.write(&bytes);
                     bytes.len()
                 }
@@ -53,13 +53,13 @@ impl Lane<'_> {
     }
 }
 
-type Lanes<'a> = RefCell<Vec<Lane<'a>>>;
+type Links<'a> = RefCell<Vec<Link<'a>>>;
 
 /// One rank of the simplest transport.
 struct Direct<'a, 'w> {
     rank: usize,
     ranks: usize,
-    lanes: &'w Lanes<'a>,
+    links: &'w Links<'a>,
     parts: OperationBuffers<'a>,
     begun: VecDeque<Flag>,
     room: usize,
@@ -74,14 +74,14 @@ impl<'a> Direct<'a, '_> {
 
     /// Matches late, so that the test detects a buffer that is used too early.
     fn meet(&mut self) {
-        let mut lanes = self.lanes.borrow_mut();
+        let mut links = self.links.borrow_mut();
         for other in 0..self.ranks {
-            for lane in [
+            for link in [
                 other * self.ranks + self.rank,
                 self.rank * self.ranks + other,
             ] {
-                if !lanes[lane].letters.is_empty() && self.rng.index(2) == 0 {
-                    lanes[lane].meet();
+                if !links[link].messages.is_empty() && self.rng.index(2) == 0 {
+                    links[link].meet();
                 }
             }
         }
@@ -105,17 +105,17 @@ impl Executor for Direct<'_, '_> {
             return Ok(false);
         }
         let (cells, over) = (self.cells(piece), Flag::default());
-        let letter = if self.rng.index(2) == 0 {
+        let message = if self.rng.index(2) == 0 {
             let mut bytes = vec![0; cells.len()];
             cells.read(&mut bytes);
             over.set(true);
-            Letter::Copied(bytes)
+            Message::Copied(bytes)
         } else {
-            Letter::Lent(cells, over.clone())
+            Message::Lent(cells, over.clone())
         };
         self.begun.push_back(over);
-        let lane = &mut self.lanes.borrow_mut()[self.rank * self.ranks + to];
-        lane.letters.push_back(letter);
+        let link = &mut self.links.borrow_mut()[self.rank * self.ranks + to];
+        link.messages.push_back(message);
         Ok(true)
     }
 
@@ -126,8 +126,8 @@ impl Executor for Direct<'_, '_> {
         }
         let (cells, over) = (self.cells(piece), Flag::default());
         self.begun.push_back(over.clone());
-        let lane = &mut self.lanes.borrow_mut()[from * self.ranks + self.rank];
-        lane.posted.push_back((cells, over));
+        let link = &mut self.links.borrow_mut()[from * self.ranks + self.rank];
+        link.posted.push_back((cells, over));
         Ok(true)
     }
 
@@ -153,7 +153,7 @@ impl Executor for Direct<'_, '_> {
 fn run(case: &Case, rng: &mut SeededRng) {
     let n = case.ranks;
     let mut memory: Vec<_> = (0..n).map(|rank| case.memory(rank)).collect();
-    let lanes: Lanes<'_> = RefCell::new((0..n * n).map(|_| Lane::default()).collect());
+    let links: Links<'_> = RefCell::new((0..n * n).map(|_| Link::default()).collect());
     let mut ranks: Vec<_> = memory
         .iter_mut()
         .enumerate()
@@ -162,7 +162,7 @@ fn run(case: &Case, rng: &mut SeededRng) {
             let direct = Direct {
                 rank,
                 ranks: n,
-                lanes: &lanes,
+                links: &links,
                 parts: case.parts(rank, memory),
                 begun: VecDeque::new(),
                 room: WIDTH + rng.index(3) * 8,
@@ -183,9 +183,9 @@ fn run(case: &Case, rng: &mut SeededRng) {
         assert_eq!(running.poll(direct), Ok(true), "over is over");
         case.check(rank, &direct.parts);
     }
-    let open = |lane: &Lane<'_>| !lane.letters.is_empty() || !lane.posted.is_empty();
+    let open = |link: &Link<'_>| !link.messages.is_empty() || !link.posted.is_empty();
     assert!(
-        !lanes.borrow().iter().any(open),
+        !links.borrow().iter().any(open),
         "{} leaves messages behind",
         case.name()
     );

@@ -154,7 +154,7 @@ pub fn adversarial(
 }
 
 /// Polls every rank until nothing is due, under way, or moving.
-pub fn settle_moody<H: Header, M: Memory, C: Config>(
+pub fn settle_adversarial<H: Header, M: Memory, C: Config>(
     ranks: &mut [Communicator<H, AdversarialChannel<Loopback>, M, C>],
 ) {
     for _ in 0..1_000_000 {

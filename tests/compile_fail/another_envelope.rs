@@ -8,7 +8,7 @@ pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut comm = Comm::new(channel)?;
     let envelope = comm.wait_probe(Tag(1))?;
     #[cfg(feature = "wrong")]
-    let _: Envelope<Letter, Off> = envelope; //~ E0308
+    let _: Envelope<OtherHeader, Off> = envelope; //~ E0308
     #[cfg(feature = "wrong")]
     let _: Envelope<Tag, Announcing> = envelope; //~ E0308
     let _: Envelope<Tag, Off> = envelope;

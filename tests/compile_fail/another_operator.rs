@@ -7,11 +7,11 @@ pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut comm = Comm::new(channel)?;
     let to = Peer(0);
     #[cfg(feature = "wrong")]
-    let _ = &mut comm << (to, Letter(1), &b"hello"[..]); //~ E0308
+    let _ = &mut comm << (to, OtherHeader(1), &b"hello"[..]); //~ E0308
     #[cfg(not(feature = "wrong"))]
     let _ = &mut comm << (to, Tag(1), &b"hello"[..]);
     #[cfg(feature = "wrong")]
-    let _ = &mut comm >> (Letter(1), &mut buffer[..]); //~ E0308
+    let _ = &mut comm >> (OtherHeader(1), &mut buffer[..]); //~ E0308
     #[cfg(not(feature = "wrong"))]
     let _ = &mut comm >> (Tag(1), &mut buffer[..]);
     Ok(())

@@ -6,10 +6,10 @@ pub fn case(channel: impl Channel) -> Result<(), Error> {
     let mut buffer = [0; 8];
     let mut comm = Comm::new(channel)?;
     #[cfg(feature = "wrong")]
-    comm.irecv(Letter(1), &mut buffer)?; //~ E0308
+    comm.irecv(OtherHeader(1), &mut buffer)?; //~ E0308
     #[cfg(not(feature = "wrong"))]
     comm.irecv(Tag(1), &mut buffer)?;
     #[cfg(feature = "wrong")]
-    comm.probe(Letter(1))?; //~ E0308
+    comm.probe(OtherHeader(1))?; //~ E0308
     Ok(())
 }

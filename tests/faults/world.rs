@@ -179,20 +179,24 @@ impl World {
         for _ in 0..100_000 {
             idle = if self.round() { 0 } else { idle + 1 };
             match idle {
-                0 => self.set_calm(false),
-                8 => self.set_calm(true),
+                0 => self.set_benign(false),
+                8 => self.set_benign(true),
                 // The first benign round takes what was held back, the second finds nothing, and then nothing is left.
-                11 => return self.set_calm(false),
+                11 => return self.set_benign(false),
                 _ => {}
             }
         }
         panic!("the ranks never come to rest");
     }
 
-    fn set_calm(&mut self, calm: bool) {
+    fn set_benign(&mut self, benign: bool) {
         for rank in self.ranks.iter_mut().flatten() {
             let channel = rank.channel();
-            let profile = if calm { Profile::BENIGN } else { self.profile };
+            let profile = if benign {
+                Profile::BENIGN
+            } else {
+                self.profile
+            };
             let crash = channel.profile().crash;
             channel.set_profile(Profile { crash, ..profile });
         }

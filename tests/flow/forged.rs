@@ -288,7 +288,7 @@ impl World {
             ..
         } = self;
         drop(forger);
-        settle_moody(&mut ranks);
+        settle_adversarial(&mut ranks);
         for (rank, shady) in ranks.iter_mut().zip(shady) {
             for ticket in shady {
                 rank.cancel(ticket).expect("known");

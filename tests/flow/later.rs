@@ -172,7 +172,7 @@ fn an_empty_synchronous_send_needs_no_completion() {
     rounds([&mut left, &mut right]);
     assert_eq!(outcome(&mut left, sent), Some(Ok(0)));
     let mut ranks = [left, right];
-    settle_moody(&mut ranks);
+    settle_adversarial(&mut ranks);
 }
 
 /// Completions reach the right one of several ports, however many operations there were before.

@@ -355,7 +355,7 @@ impl World {
                 }
             }
         }
-        settle_moody(&mut self.ranks);
+        settle_adversarial(&mut self.ranks);
         for index in 0..self.receives.len() {
             let Receive { at, ticket, .. } = self.receives[index];
             if at < DOOMED {
@@ -363,7 +363,7 @@ impl World {
                 let _ = self.ranks[usize::from(at)].cancel(ticket);
             }
         }
-        settle_moody(&mut self.ranks);
+        settle_adversarial(&mut self.ranks);
         self.claim();
     }
 
@@ -436,7 +436,7 @@ proptest! {
         for act in &after {
             world.act(act);
         }
-        settle_moody(&mut world.ranks);
+        settle_adversarial(&mut world.ranks);
         world.claim();
         world.drain();
         world.check();

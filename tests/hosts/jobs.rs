@@ -166,12 +166,12 @@ fn a_rank_that_sleeps_is_not_dead() {
 }
 
 /// A job whose ranks wait for one that never sends.
-struct WithWaitPolicy {
+struct WaitingJob {
     said: PathBuf,
     _launcher: Job,
 }
 
-impl WithWaitPolicy {
+impl WaitingJob {
     fn for_rank(who: usize, hosts: &Hosts, test: &str, by: (&str, &str)) -> Option<Self> {
         Self::start(&who.to_string(), hosts, test, by)
     }
@@ -190,7 +190,7 @@ impl WithWaitPolicy {
             .env("POMBO_HOST_TIMEOUT", "2")
             .env("POMBO_NET", net)
             .env("POMBO_FAULT_LOSS", loss);
-        let waiting = WithWaitPolicy {
+        let waiting = WaitingJob {
             said,
             _launcher: Job::start(&mut command),
         };
@@ -236,7 +236,7 @@ fn a_killed_rank_is_named_by_every_other_rank() {
     let test = here!(a_killed_rank_is_named_by_every_other_rank);
     on_hosts(test, HOSTS, |hosts| {
         for net in NETS {
-            let Some(job) = WithWaitPolicy::for_rank(5, hosts, "hosts-killed", (net, "2")) else {
+            let Some(job) = WaitingJob::for_rank(5, hosts, "hosts-killed", (net, "2")) else {
                 return;
             };
             let process = Pid::from_raw(job.process(5));
@@ -253,7 +253,7 @@ fn a_vanished_host_is_named_by_every_other_rank() {
     let test = here!(a_vanished_host_is_named_by_every_other_rank);
     on_hosts(test, HOSTS, |hosts| {
         for net in NETS {
-            let Some(job) = WithWaitPolicy::for_rank(7, hosts, "hosts-vanished", (net, "0")) else {
+            let Some(job) = WaitingJob::for_rank(7, hosts, "hosts-vanished", (net, "0")) else {
                 return;
             };
             hosts.unplug(3);
@@ -271,7 +271,7 @@ fn an_interface_that_is_taken_away_is_named() {
     let test = here!(an_interface_that_is_taken_away_is_named);
     on_hosts(test, HOSTS, |hosts| {
         let by = (NETS[1], "0");
-        let Some(job) = WithWaitPolicy::start("7 talk", hosts, "hosts-taken", by) else {
+        let Some(job) = WaitingJob::start("7 talk", hosts, "hosts-taken", by) else {
             return;
         };
         let mut command = hosts.command(3, "ip");
@@ -366,7 +366,7 @@ fn an_mtu_that_is_lowered_is_named() {
     let test = here!(an_mtu_that_is_lowered_is_named);
     on_hosts(test, HOSTS, |hosts| {
         let by = (NETS[1], "0");
-        let Some(job) = WithWaitPolicy::start("7 talk", hosts, "hosts-mtu", by) else {
+        let Some(job) = WaitingJob::start("7 talk", hosts, "hosts-mtu", by) else {
             return;
         };
         ip(hosts, 3, "link set eth0 mtu 600");
@@ -383,7 +383,7 @@ fn an_mtu_that_is_lowered_is_named_by_who_only_waits() {
     let test = here!(an_mtu_that_is_lowered_is_named_by_who_only_waits);
     on_hosts(test, HOSTS, |hosts| {
         let by = (NETS[1], "0");
-        let Some(job) = WithWaitPolicy::start("0", hosts, "hosts-mtu-wait", by) else {
+        let Some(job) = WaitingJob::start("0", hosts, "hosts-mtu-wait", by) else {
             return;
         };
         ip(hosts, 3, "link set eth0 mtu 600");
@@ -403,7 +403,7 @@ fn a_rule_that_forbids_frames_for_a_moment_ends_no_job() {
     let test = here!(a_rule_that_forbids_frames_for_a_moment_ends_no_job);
     on_hosts(test, HOSTS, |hosts| {
         let by = (NETS[0], "0");
-        let Some(job) = WithWaitPolicy::start("7 talk", hosts, "hosts-moment", by) else {
+        let Some(job) = WaitingJob::start("7 talk", hosts, "hosts-moment", by) else {
             return;
         };
         ip(hosts, 3, FORBIDDEN);
@@ -424,7 +424,7 @@ fn a_rule_that_goes_on_forbidding_frames_is_named() {
     let test = here!(a_rule_that_goes_on_forbidding_frames_is_named);
     on_hosts(test, HOSTS, |hosts| {
         let by = (NETS[0], "0");
-        let Some(job) = WithWaitPolicy::start("7 talk", hosts, "hosts-forbidden", by) else {
+        let Some(job) = WaitingJob::start("7 talk", hosts, "hosts-forbidden", by) else {
             return;
         };
         ip(hosts, 3, FORBIDDEN);

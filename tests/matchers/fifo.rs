@@ -1,7 +1,7 @@
 //! Tests a composition without queues: messages are received in arrival order, and receives cannot wait.
 
 use crate::common::{
-    Bytes, Owned, Tagged, adversarial, cases, payload, settle_moody, tagged, wanted,
+    Bytes, Owned, Tagged, adversarial, cases, payload, settle_adversarial, tagged, wanted,
 };
 use pombo_kernel::aspect::{Cell, Eager, Rendezvous, Static};
 use pombo_kernel::matching::{Arrived, Expected, Matcher, NoQueues, Posted, Unexpected};
@@ -112,7 +112,7 @@ fn take<C: Config>(
     messages: &[(u16, usize)],
     got: &mut [Vec<i32>; 3],
 ) -> bool {
-    settle_moody(ranks);
+    settle_adversarial(ranks);
     let any = wanted(None, None);
     let Some(envelope) = ranks[0].probe(any).expect("nobody is lost") else {
         return false;
@@ -121,7 +121,7 @@ fn take<C: Config>(
         .irecv(any, Bytes(vec![0; 64]))
         .map_err(Error::from)
         .expect("it is here");
-    settle_moody(ranks);
+    settle_adversarial(ranks);
     let completed = ranks[0].claim(ticket).expect("known").expect("it is over");
     let number = envelope.header().tag.get();
     let (from, len) = messages[number as usize];
@@ -158,7 +158,7 @@ fn refuses<C: Config>() {
         .isend(Peer(0), tagged(5), Bytes(vec![9]))
         .map_err(Error::from)
         .expect("credit");
-    settle_moody(&mut ranks);
+    settle_adversarial(&mut ranks);
     let other = ranks[0]
         .irecv(wanted(None, Some(4)), Bytes(vec![7]))
         .expect_err("no match");

@@ -1,7 +1,7 @@
 //! Tests that a communicator behaves the same with every matcher: same results, same messages, same order.
 
 use crate::common::{
-    Bytes, Owned, Tagged, adversarial, cases, payload, settle_moody, tagged, wanted,
+    Bytes, Owned, Tagged, adversarial, cases, payload, settle_adversarial, tagged, wanted,
 };
 use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
@@ -197,14 +197,14 @@ fn see<C: Config>(
     for act in acts {
         world.act(act);
     }
-    settle_moody(&mut world.ranks);
+    settle_adversarial(&mut world.ranks);
     for which in 0..world.tickets.len() {
         world.claim(which);
     }
     for which in 0..world.tickets.len() {
         world.act(&Act::Cancel { which });
     }
-    settle_moody(&mut world.ranks);
+    settle_adversarial(&mut world.ranks);
     for which in 0..world.tickets.len() {
         world.claim(which);
     }

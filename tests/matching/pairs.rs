@@ -2,7 +2,7 @@
 //! composition with all aspects off is among the tests of `matching.rs`.
 
 use crate::common::cases;
-use crate::{act, credit, over_moods, profile};
+use crate::{act, credit, over_adversarial, profile};
 use pombo_kernel::aspect::{
     Basic, Buffered, Canonical, Contiguous, Counting, Eager, Full, Heterogeneous, Homogeneous,
     NoDatatypes, ReceiverInitiated, Rendezvous, Static, Unbuffered, Unobserved,
@@ -28,7 +28,7 @@ macro_rules! pairs {
                     places in 1..5u32,
                 ) {
                     type Composed = Composition<U32, $transfer, $matcher, $storage, Small, $($rest),+>;
-                    over_moods::<Composed>(3, &acts, profile, seed, credit(places));
+                    over_adversarial::<Composed>(3, &acts, profile, seed, credit(places));
                 }
             )*
         }

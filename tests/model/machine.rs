@@ -315,8 +315,23 @@ fn answers_in_words(input: Input) -> String {
 /// Describes a frame: its kind by name, the rest in decimal.
 pub(crate) fn frame_in_words(frame: &[u8]) -> String {
     const KINDS: [&str; 17] = [
-        "Eager", "Announce", "Request", "Data", "Abort", "Credit", "Hold", "Pull", "Offer", "None",
-        "Decline", "Revoke", "Revoked", "Claim", "Hint", "Ahead", "Whole",
+        "Eager",
+        "Rts",
+        "Cts",
+        "Data",
+        "Abort",
+        "Credit",
+        "Hold",
+        "MatchQuery",
+        "MatchReply",
+        "NoMatch",
+        "Reject",
+        "Cancel",
+        "CancelReply",
+        "Accept",
+        "RecvHint",
+        "RtsWithData",
+        "Fin",
     ];
     let kind = KINDS
         .get(usize::from(frame[0]).wrapping_sub(1))

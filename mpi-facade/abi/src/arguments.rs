@@ -1,6 +1,6 @@
-//! Arguments of the C interface. A pointer that a call reads or writes through has a type of its own, here or in
-//! [`pombo_mpi::c_arguments`], and gives itself away only once it is known not to be null: `mpi!` checks all of them
-//! before the call does anything. For every module that exports.
+//! Arguments of the C interface. Pointers that a call reads or writes through have types of their own, here or in
+//! [`pombo_mpi::c_arguments`], and are usable only after a null check: `mpi!` checks all of them before the call has
+//! any effect. Every module that exports functions uses them.
 
 use core::ffi::{c_char, c_int, c_void};
 use pombo_mpi::c_arguments::{OutPointer, RankArray, TextRoom};
@@ -10,25 +10,25 @@ use pombo_mpi::status::Status;
 use pombo_mpi::user_buffer::UserAddress;
 use pombo_mpi::{CommError, errhandler};
 
-/// What C passes, and what of it a call's body gets to see.
+/// An argument as C passes it, and the checked form that a call's body gets.
 pub(crate) trait Argument {
-    /// The argument, in order as far as that can be seen at once.
+    /// The argument after the checks that need no other argument.
     type Checked;
 
-    /// None for a null pointer that must not be one.
+    /// Checks the argument; returns `None` for a null pointer where null is not allowed.
     fn check(self) -> Option<Self::Checked>;
 }
 
-/// The place of a result.
+/// The address of a result.
 pub(crate) type Out<T> = Option<OutPointer<T>>;
 
-/// A place that is read first.
+/// The address of a value that the call reads and writes.
 pub(crate) type InOut<T> = Out<T>;
 
-/// A place that is read only.
+/// The address of a value that the call only reads.
 pub(crate) type In<T> = Out<T>;
 
-/// Room for a text.
+/// Memory for a text.
 pub(crate) type OutText<const ROOM: usize> = Out<TextRoom<ROOM>>;
 
 /// A message buffer.
@@ -43,19 +43,19 @@ impl<T> Argument for Out<T> {
     }
 }
 
-/// Plain numbers of which arrays are passed.
+/// Handles of which C passes arrays: plain integers.
 pub(crate) trait Handle {}
 
 impl Handle for Request {}
 
-/// An array of the caller's: null only if nothing is in it.
+/// An array of the C caller, whose pointer is null only if the array is empty.
 pub(crate) struct Array<T> {
     first: *mut T,
     len: usize,
 }
 
 impl<T> Array<T> {
-    /// Of `count` places.
+    /// Makes an array of `count` elements; fails if `count` is negative or `first` is null without need.
     #[inline]
     pub(crate) fn of(count: c_int, first: *mut T, name: &'static str) -> Result<Self, Error> {
         let len = usize::try_from(count).map_err(|_| Error::Count { got: count.into() })?;
@@ -65,16 +65,16 @@ impl<T> Array<T> {
         Ok(Array { first, len })
     }
 
-    /// Writes at an index, if there is such a place.
+    /// Writes the element at an index, if there is one.
     pub(crate) fn set(&mut self, index: usize, value: T) {
         if index < self.len {
-            // SAFETY: the C caller has promised as many places as its count says during the call (MPI 5.0, section
-            // 2.5.2); there are some, so this is not null.
+            // SAFETY: the C caller has promised as many elements as its count says during the call (MPI 5.0, section
+            // 2.5.2); there is at least one, so the pointer is not null.
             unsafe { self.first.add(index).write(value) };
         }
     }
 
-    /// All of it, where every bit pattern is a `T`.
+    /// Returns the whole array as a slice, where every bit pattern is a valid `T`.
     #[inline]
     pub(crate) fn all<'a>(self) -> &'a mut [T]
     where
@@ -83,14 +83,14 @@ impl<T> Array<T> {
         if self.len == 0 {
             return &mut [];
         }
-        // SAFETY: the C caller has promised as many initialised handles as its count says, which stay where they are
-        // and which nobody else changes during the call (MPI 5.0, sections 2.5.2 and 3.7.5); there are some, so this
-        // is not null.
+        // SAFETY: the C caller has promised as many initialised handles as its count says, which nothing else moves or
+        // changes during the call (MPI 5.0, sections 2.5.2 and 3.7.5); there is at least one, so the pointer is not
+        // null.
         unsafe { core::slice::from_raw_parts_mut(self.first, self.len) }
     }
 }
 
-/// The place of a status, or `MPI_STATUS_IGNORE`.
+/// The address of a status, or `MPI_STATUS_IGNORE`.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct StatusWriter(Option<OutPointer<Status>>);
@@ -114,31 +114,31 @@ impl Argument for StatusWriter {
     }
 }
 
-/// The places of the statuses of several operations.
+/// The array of the statuses of several operations.
 pub(crate) struct Statuses(Array<Status>);
 
 impl Statuses {
-    /// So many places, or `MPI_STATUSES_IGNORE`.
+    /// Makes an array of `count` statuses, which is empty for `MPI_STATUSES_IGNORE`.
     #[inline]
     pub(crate) fn of(count: usize, first: *mut Status) -> Self {
         let len = if first.is_null() { 0 } else { count };
         Statuses(Array { first, len })
     }
 
-    /// Does the caller want them?
+    /// Returns whether the caller wants the statuses.
     pub(crate) fn are_wanted(&self) -> bool {
         self.0.len > 0
     }
 
-    /// Writes one, and what went wrong with its operation.
+    /// Writes one status, and the error class of its operation.
     pub(crate) fn set(&mut self, index: usize, status: &Status, failure: Option<CommError>) {
         let error = failure.map_or(0, |failure| failure.error.code());
         self.0.set(index, status.with_error(error));
     }
 }
 
-/// Raises the error of an argument that must not be null: the function's name, a space, and the argument's. So many
-/// calls do this that each passes one text.
+/// Raises the error of a null argument. `named` is the function's name, a space, and the argument's name: one text, as
+/// hundreds of calls pass it.
 #[cold]
 #[inline(never)]
 pub(crate) fn refuse(named: &'static str) -> c_int {
@@ -156,8 +156,8 @@ fn null(name: &'static str) -> Error {
     }
 }
 
-/// Arguments that are what they are: numbers, handles, buffers, which the calls look at themselves, and pointers that
-/// may be null or may only be judged together with a count.
+/// Arguments without a check of their own: integers, handles and buffers, which the calls check, and pointers that may
+/// be null or can only be checked together with a count.
 macro_rules! plain {
     ($($type:ty)*) => {$(
         impl Argument for $type {

@@ -1,5 +1,4 @@
-//! Collective communication, blocking and non-blocking. The `int` and the `MPI_Count` form of a function share one
-//! body.
+//! Collective communication, blocking and non-blocking. The `int` and `MPI_Count` forms of a function share one body.
 
 use crate::arguments::{Out, UserBuffer};
 use core::ffi::c_int;
@@ -45,7 +44,7 @@ fn reduced(
     }
 }
 
-/// A call in its blocking and its non-blocking form. The body prepares the operation.
+/// Defines the blocking and the non-blocking form of a call. The body prepares the operation.
 macro_rules! both {
     ($($blocking:ident $immediate:ident ($($arg:ident: $type:ty),* $(,)?) $body:expr;)*) => {mpi! {$(
         fn $blocking($($arg: $type),*) {
@@ -270,7 +269,7 @@ uneven! {
         MPI_Iallgatherv_c MPI_Alltoallv_c MPI_Ialltoallv_c;
 }
 
-/// `MPI_Aint` where it is a displacement: as wide as `MPI_Count` on the targets served.
+/// `MPI_Aint` as a displacement: it is as wide as `MPI_Count` on all supported targets.
 type Displacement = Count;
 
 macro_rules! each_its_own {

@@ -1,4 +1,4 @@
-//! Predefined datatypes: sizes, bounds, names. And arithmetic on addresses.
+//! Predefined datatypes: sizes, bounds and names; and arithmetic on addresses.
 
 use crate::arguments::{Out, OutText};
 use core::ffi::{c_int, c_void};
@@ -6,7 +6,7 @@ use pombo_mpi::constants::*;
 use pombo_mpi::datatype::{self, Family, Predefined};
 use pombo_mpi::error::{Class, Error, Kind};
 
-/// The datatype behind a handle.
+/// Returns the datatype of a handle.
 pub(crate) fn known(datatype: Datatype) -> Result<&'static Predefined, Error> {
     datatype::predefined(datatype).ok_or(Error::Handle {
         kind: Kind::Datatype,
@@ -80,7 +80,7 @@ mpi! {
             MPI_TYPECLASS_COMPLEX => Family::Complex,
             _ => return Err(invalid("typeclass", "one of MPI_TYPECLASS_INTEGER, _REAL and _COMPLEX").into()),
         };
-        // The last match is the type that has its size in its name, where there is one.
+        // The last match is the type with its size in its name, where there is one.
         let (found, _) = datatype::all()
             .filter(|(_, known)| known.family == family && known.size() as c_int == size)
             .last()

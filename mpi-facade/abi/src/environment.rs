@@ -1,4 +1,4 @@
-//! Versions, clocks, memory and the machine: what needs no world.
+//! Versions, clocks, memory and the processor's name: the functions that need no world.
 
 use crate::arguments::{Out, OutText};
 use core::ffi::{CStr, c_double, c_int, c_void};
@@ -32,7 +32,7 @@ mpi! {
 
     fn MPI_Get_processor_name(name: OutText<{ MPI_MAX_PROCESSOR_NAME as usize }>, resultlen: Out<c_int>) {
         let mut host = [0; MPI_MAX_PROCESSOR_NAME as usize];
-        // SAFETY: the array is valid for its length. A longer name is cut, maybe without a zero.
+        // SAFETY: the array is valid for its length. A longer name is truncated, maybe without a zero.
         let failed = unsafe { libc::gethostname(host.as_mut_ptr().cast(), host.len() - 1) } != 0;
         let known = CStr::from_bytes_until_nul(&host).ok().filter(|_| !failed);
         out!(resultlen = name.set_text(known.unwrap_or(c"localhost").to_bytes()));
@@ -50,7 +50,8 @@ mpi! {
     fn MPI_Alloc_mem(size: Aint, _info: Info, baseptr: Out<*mut c_void>) {
         let wrong = Error::Argument { class: Class::Arg, name: "size", must: "0 or more" };
         let bytes = usize::try_from(size).map_err(|_| wrong)?;
-        // SAFETY: no demands. A byte at least, as null would mean that memory is out.
+        // SAFETY: malloc has no preconditions. At least one byte is requested, as null would mean that memory is
+        // exhausted.
         let memory = unsafe { libc::malloc(bytes.max(1)) };
         if memory.is_null() {
             return Err(Error::NoMemory { bytes: bytes as u64 }.into());
@@ -60,25 +61,25 @@ mpi! {
     }
 
     fn MPI_Free_mem(base: *mut c_void) {
-        // SAFETY: the C caller has promised that `base` comes from MPI_Alloc_mem (MPI 5.0, section 9.2), and that
-        // nobody uses that memory any more; null is allowed.
+        // SAFETY: the C caller has promised that `base` comes from MPI_Alloc_mem (MPI 5.0, section 9.2), and that the
+        // memory is no longer used; null is allowed.
         unsafe { libc::free(base) };
         Ok(())
     }
 
-    /// For profiling layers, which look at the level and at arguments behind it.
+    /// Does nothing: profiling layers define it, and read the level and the arguments behind it.
     fn MPI_Pcontrol(_level: c_int) {
         Ok(())
     }
 }
 
-/// Reads the monotonic clock, or its resolution, which all processes of a machine share.
+/// Reads the monotonic clock of the machine, or its resolution, in seconds.
 fn seconds(read: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int) -> c_double {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `time` is writable. This clock exists on every Linux, so reading it does not fail.
+    // SAFETY: `time` is writable. This clock exists on every Linux, so the call does not fail.
     unsafe { read(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as c_double + time.tv_nsec as c_double * 1e-9
 }

@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use pombo_mpi::constants::MPI_MAX_ERROR_STRING;
 use pombo_mpi::error::{Class, Error, error_string};
 
-/// No class has this code.
+/// The error for a code that is no class's.
 const UNKNOWN_CODE: Error = Error::Argument {
     class: Class::Arg,
     name: "errorcode",

@@ -1,4 +1,4 @@
-//! How functions become visible to C, and how they write results. For every module that exports.
+//! Macros that export functions to C and write their results. Every module that exports functions uses them.
 
 use core::ffi::c_int;
 use pombo_mpi::constants::{Count, MPI_UNDEFINED};
@@ -6,11 +6,11 @@ use pombo_mpi::constants::{Count, MPI_UNDEFINED};
 /// Defines functions of the C interface. Arguments are checked first (see [`crate::arguments`]). The body is `PMPI_X`;
 /// `MPI_X`, which a profiling layer may replace, jumps to it.
 ///
-/// A function without a result type is one that can fail: its body is a `Result<(), CommError>`, and a fault goes to
-/// the error handler that it names.
+/// A function without a result type can fail: its body is a `Result<(), CommError>`, and a failure goes to the error
+/// handler of the communicator that it names.
 ///
-/// All are unsafe in the way of C: pointers must be what the standard says of them. The arguments' types say what
-/// that is, and carry it into [`pombo_mpi`].
+/// All are unsafe as C functions are: pointers must be what the standard requires. The arguments' types document that
+/// requirement, and carry it into [`pombo_mpi`].
 macro_rules! mpi {
     ($(
         $(#[$meta:meta])*
@@ -20,7 +20,7 @@ macro_rules! mpi {
     };
     (@write_any $meta:tt $name:ident($($arg:ident: $type:ty),*) [] $body:block) => {
         mpi! { @write_any $meta $name($($arg: $type),*) [core::ffi::c_int] {
-            // Without arguments there is nothing to check.
+            // A function without arguments does not use the trait.
             #[allow(unused_imports)]
             use $crate::arguments::Argument;
             $(
@@ -46,8 +46,8 @@ macro_rules! mpi {
     };
 }
 
-/// Lets `MPI_X` jump to another function, which finds everything as the caller left it. A jump by itself needs no
-/// tables for debuggers and takes 8 bytes instead of 48.
+/// Makes `MPI_X` jump to another function, with registers and stack unchanged. A jump alone needs no unwind tables, and
+/// takes 8 bytes instead of 48.
 macro_rules! replaceable {
     ($name:ident $body:path) => {
         const _: () = {
@@ -60,7 +60,7 @@ macro_rules! replaceable {
     };
 }
 
-/// The instruction that goes on in the function `to`.
+/// The instruction that jumps to the function `to`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! jump {
     () => {
@@ -74,7 +74,7 @@ macro_rules! jump {
     };
 }
 
-/// Writes results to C memory: `out!(place = value, ..)`. A place is what became of an [`Out`](crate::arguments::Out).
+/// Writes results to C memory: `out!(place = value, ..)`. A place is a checked [`Out`](crate::arguments::Out).
 macro_rules! out {
     ($($place:ident = $value:expr),+ $(,)?) => {$({
         let value = $value;
@@ -82,14 +82,14 @@ macro_rules! out {
     })+};
 }
 
-/// A number as C's `int`, or `MPI_UNDEFINED` where there is none or it is too large.
+/// Converts a number to C's `int`; `MPI_UNDEFINED` where there is none or it is too large.
 pub(crate) fn int(number: Option<u64>) -> c_int {
     number
         .and_then(|number| c_int::try_from(number).ok())
         .unwrap_or(MPI_UNDEFINED)
 }
 
-/// The same as an `MPI_Count`.
+/// Converts a number to `MPI_Count`; `MPI_UNDEFINED` where there is none or it is too large.
 pub(crate) fn count(number: Option<u64>) -> Count {
     number
         .and_then(|number| Count::try_from(number).ok())

@@ -1,6 +1,6 @@
-//! Handles as integers, for other languages. These cannot fail.
+//! Conversion of handles to and from integers, for other languages. It cannot fail.
 //!
-//! Predefined handles are small, and Pombo's own are places in tables: all fit an `int`.
+//! Predefined handles are small, and Pombo's own are indices in tables: all fit an `int`.
 
 use core::ffi::c_int;
 use pombo_mpi::constants::*;

@@ -1,4 +1,4 @@
-//! From `MPI_Init` to `MPI_Finalize`, and the other way out.
+//! `MPI_Init`, `MPI_Finalize` and `MPI_Abort`.
 
 use crate::arguments::{InOut, Out};
 use core::ffi::{c_char, c_int};

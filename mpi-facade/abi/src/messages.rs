@@ -1,4 +1,4 @@
-//! Point-to-point communication. The `int` and the `MPI_Count` form of a function share one body.
+//! Point-to-point communication. The `int` and `MPI_Count` forms of a function share one body.
 
 use crate::arguments::{InOut, Out, StatusWriter, UserBuffer};
 use core::ffi::c_int;
@@ -41,7 +41,7 @@ macro_rules! sends {
     };
 }
 
-// A ready send may use whatever a standard send uses: the standard only allows to gain from it.
+// A ready send is a standard send, as the standard allows.
 sends! {
     Standard: MPI_Send MPI_Send_c MPI_Isend MPI_Isend_c;
     Standard: MPI_Rsend MPI_Rsend_c MPI_Irsend MPI_Irsend_c;

@@ -1,22 +1,22 @@
-//! What the Rust standard library would bring along: the allocator, the end of a panic, and a symbol that
-//! precompiled code asks for. Only for a library that aborts on panic, so that C programs link it without Rust.
+//! Replacements of parts of the Rust standard library: the allocator, the panic handler, and a symbol that precompiled
+//! code refers to. They exist only in a library that aborts on panic, so that C programs link it without Rust.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::fmt::{self, Write};
 use core::panic::PanicInfo;
 use core::ptr::null_mut;
 
-// The crate `libc` leaves this to the standard library as soon as any package of the build wants it to.
+// The crate `libc` leaves this to the standard library as soon as any package of the build enables its feature `std`.
 #[link(name = "c")]
 unsafe extern "C" {}
 
-/// The allocator of C.
+/// The C library's allocator.
 struct Malloc;
 
 #[global_allocator]
 static MALLOC: Malloc = Malloc;
 
-/// What `malloc` aligns everything to on 64-bit Linux.
+/// The alignment in bytes of all memory from `malloc` on 64-bit Linux.
 const MALLOC_ALIGN: usize = 16;
 
 // SAFETY: `malloc` and its family give memory of the size asked for, aligned to MALLOC_ALIGN, and
@@ -24,11 +24,11 @@ const MALLOC_ALIGN: usize = 16;
 unsafe impl GlobalAlloc for Malloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.align() <= MALLOC_ALIGN {
-            // SAFETY: no demands.
+            // SAFETY: malloc has no preconditions.
             return unsafe { libc::malloc(layout.size()) }.cast();
         }
         let mut memory = null_mut();
-        // SAFETY: a power of two above 16 is a multiple of a pointer's size.
+        // SAFETY: the alignment is a power of two above 16, so it is a multiple of a pointer's size.
         match unsafe { libc::posix_memalign(&mut memory, layout.align(), layout.size()) } {
             0 => memory.cast(),
             _ => null_mut(),
@@ -37,10 +37,10 @@ unsafe impl GlobalAlloc for Malloc {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if layout.align() <= MALLOC_ALIGN {
-            // SAFETY: no demands.
+            // SAFETY: calloc has no preconditions.
             return unsafe { libc::calloc(1, layout.size()) }.cast();
         }
-        // SAFETY: the same promise; the memory has the size asked for.
+        // SAFETY: the layout is the one passed in, which the trait requires to be valid; the memory has its size.
         unsafe {
             let memory = self.alloc(layout);
             if !memory.is_null() {
@@ -51,17 +51,17 @@ unsafe impl GlobalAlloc for Malloc {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {
-        // SAFETY: the caller got it from this allocator.
+        // SAFETY: the trait requires that the memory comes from this allocator.
         unsafe { libc::free(memory.cast()) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if layout.align() <= MALLOC_ALIGN {
-            // SAFETY: the caller got it from this allocator.
+            // SAFETY: the trait requires that the memory comes from this allocator.
             return unsafe { libc::realloc(memory.cast(), size) }.cast();
         }
-        // SAFETY: the caller promises that `size`, rounded up to the alignment, fits an isize; both memories
-        // hold as many bytes as are copied, and are not the same.
+        // SAFETY: the trait requires that `size`, rounded up to the alignment, fits an isize; both blocks hold as many
+        // bytes as are copied, and they are distinct.
         unsafe {
             let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
             if !moved.is_null() {
@@ -73,12 +73,12 @@ unsafe impl GlobalAlloc for Malloc {
     }
 }
 
-/// Standard error without buffers. What cannot be written is lost: there is nobody left to tell.
+/// Standard error without buffering. Write errors are ignored, as there is nowhere to report them.
 struct Stderr;
 
 impl Write for Stderr {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // SAFETY: the bytes live until the call returns.
+        // SAFETY: the bytes are valid until the call returns.
         unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
         Ok(())
     }
@@ -87,12 +87,12 @@ impl Write for Stderr {
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     let _ = writeln!(Stderr, "pombo: error in the MPI library itself: {info}");
-    // SAFETY: no demands.
+    // SAFETY: abort has no preconditions.
     unsafe { libc::abort() }
 }
 
-// Precompiled parts of `core` name this function in their unwind tables. Nothing unwinds here, so it is never
-// called. Weak and hidden: a Rust program that links this library keeps its own.
+// Precompiled parts of `core` name this function in their unwind tables. Nothing unwinds here, so it is never called.
+// It is weak and hidden: a Rust program that links this library uses its own.
 core::arch::global_asm!(
     ".weak rust_eh_personality",
     ".hidden rust_eh_personality",

@@ -1,4 +1,4 @@
-//! Predefined operations, and reducing within one process.
+//! Predefined operations, and local reductions.
 
 use crate::arguments::{Out, UserBuffer};
 use core::ffi::c_int;

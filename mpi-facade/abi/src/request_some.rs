@@ -1,4 +1,4 @@
-//! Completion of any or some of several requests, and cancelling.
+//! Completion of any or some of several requests, and cancellation.
 
 use crate::arguments::{Array, InOut, Out, StatusWriter, Statuses};
 use crate::requests::handles;
@@ -11,7 +11,8 @@ use pombo_mpi::error::Error;
 use pombo_mpi::request_some::{self, Completion};
 use pombo_mpi::status::Status;
 
-/// What `MPI_Waitany` and `MPI_Testany` tell: the index, the status, and whether anything is left to wait for.
+/// Writes the results of `MPI_Waitany` and `MPI_Testany`: the index and the status. Returns false if all active
+/// requests are pending.
 pub(crate) fn write_any(
     seen: Completion,
     found: Status,
@@ -32,7 +33,7 @@ pub(crate) fn write_any(
     Ok(true)
 }
 
-/// What `MPI_Waitsome` and `MPI_Testsome` write.
+/// The results of `MPI_Waitsome` and `MPI_Testsome`.
 pub(crate) struct SomeStatuses {
     indices: Array<c_int>,
     statuses: Statuses,
@@ -41,7 +42,7 @@ pub(crate) struct SomeStatuses {
 }
 
 impl SomeStatuses {
-    /// For as many as there are requests.
+    /// Makes the writer of results for `requests` requests.
     pub(crate) fn new(
         requests: c_int,
         indices: *mut c_int,
@@ -55,7 +56,7 @@ impl SomeStatuses {
         })
     }
 
-    /// One more that is over.
+    /// Adds a complete request.
     pub(crate) fn add(&mut self, index: usize, status: Status, failure: Option<CommError>) {
         self.indices.set(self.count, index as c_int);
         self.statuses.set(self.count, &status, failure);
@@ -63,7 +64,7 @@ impl SomeStatuses {
         self.failed = self.failed.or(failure);
     }
 
-    /// Those from `first` on.
+    /// Adds the complete requests from `first` on.
     fn rest(&mut self, requests: &mut [Request], first: usize) -> Result<(), CommError> {
         request_some::each_complete(requests, first, |index, status, failure| {
             self.add(index, status, failure);

@@ -1,4 +1,4 @@
-//! Requests that are looked at and stay, requests that end together or not at all, and handles that are given up.
+//! Tests that keep the handles, tests of all requests together, and freed requests.
 
 use crate::arguments::{InOut, Out, StatusWriter, Statuses};
 use crate::request_some::{SomeStatuses, write_any};
@@ -11,7 +11,7 @@ use pombo_mpi::request_some::Completion;
 use pombo_mpi::request_status;
 use pombo_mpi::status::Status;
 
-/// Hears of requests that end together, and writes their statuses.
+/// Writes the statuses of requests that complete together.
 struct AllStatuses {
     statuses: Statuses,
     failed: Option<CommError>,

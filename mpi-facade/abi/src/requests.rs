@@ -8,7 +8,7 @@ use pombo_mpi::error::Error;
 use pombo_mpi::request;
 use pombo_mpi::status::Status;
 
-/// The requests of an array.
+/// Returns the requests of an array.
 #[inline(always)]
 pub(crate) fn handles<'a>(
     count: c_int,
@@ -33,7 +33,7 @@ mpi! {
         let mut handle = request.get();
         let outcome = request::test(&mut handle, &mut found);
         out!(request = handle);
-        // A request that failed is over.
+        // A failed request is complete.
         out!(flag = c_int::from(!matches!(outcome, Ok(false))));
         if outcome? {
             status.store(found);

@@ -1,4 +1,4 @@
-//! What a status says, and how to change it.
+//! The values of a status, and functions that change them.
 
 use crate::arguments::{In, Out};
 use crate::datatypes::known;
@@ -89,8 +89,7 @@ mpi! {
     }
 }
 
-/// Copies a number of a status that nobody may have written yet: calls that complete one operation leave the error
-/// alone.
+/// Copies a field of a status that may be uninitialised, as calls that complete one operation do not write the error.
 fn copy<const AT: usize>(status: OutPointer<Status>, to: OutPointer<c_int>) {
     let number = status.part::<MaybeUninit<c_int>, AT>().get();
     to.part::<MaybeUninit<c_int>, 0>().set(number);

@@ -1,18 +1,18 @@
-//! Every function that is exported but not built yet. Building one means deleting its name here.
+//! The functions that are exported but not implemented. When one is implemented, its name is deleted here.
 
 use core::arch::naked_asm;
 use core::ffi::c_int;
 use pombo_mpi::errhandler;
 use pombo_mpi::error::Error;
 
-/// Raises the error of the function of that number. There are hundreds, so each is only its number and a jump.
+/// Raises the error of the function with this number. There are hundreds, so each is only its number and a jump.
 #[cold]
 extern "C" fn unsupported(number: u32) -> c_int {
     let name = NAMES.split(' ').nth(number as usize).unwrap_or_default();
     errhandler::raise(name, Error::Unsupported { name }.into())
 }
 
-/// Puts the number where a function looks for its first argument.
+/// Loads the number into the register of the first argument.
 #[cfg(target_arch = "x86_64")]
 macro_rules! number {
     () => {
@@ -26,10 +26,10 @@ macro_rules! number {
     };
 }
 
-/// Exports functions under both names. Whatever the caller passes is ignored, as C's calling conventions allow.
+/// Exports functions under both names. Their arguments are ignored, as C's calling conventions allow.
 macro_rules! unsupported {
     ($($name:ident)*) => {
-        /// In the order of their numbers.
+        /// The names, in the order of the numbers.
         const NAMES: &str = concat!($(stringify!($name), " ",)*);
 
         #[allow(non_camel_case_types, reason = "the standard's names")]

@@ -1,11 +1,11 @@
-//! Receives and probes from `MPI_ANY_SOURCE` where ranks have ended: no name says whether their message can still come.
-//! Where errors are fatal, a rank of the communicator that has ended is one. A program that handles errors may do without
-//! some ranks, so there it is an error when no other rank of the communicator is left.
+//! Receives and probes from `MPI_ANY_SOURCE` after ranks have ended: nothing says whether the sender of their message
+//! is among those. Where errors are fatal, one ended rank of the communicator makes them fail. A program that handles
+//! errors may continue without some ranks, so there they fail only when no other rank of the communicator is left.
 //!
-//! Collective operations where ranks of the communicator have ended: whoever would have talked to one of those fails at
-//! once and leaves, and others would wait for who has left. So all of them fail that are not over.
+//! Collective operations after ranks of the communicator have ended: a rank that needs a message of an ended one fails
+//! and leaves the operation, and the others would wait for the rank that left. So all unfinished operations fail.
 //!
-//! Whoever waits or tests asks here, now and then.
+//! Calls that wait or test check this at intervals.
 
 use crate::constants::*;
 use crate::error::Error;
@@ -17,13 +17,13 @@ use pombo_job::WorldChannel;
 use pombo_kernel::{Pattern, Peer};
 use pombo_netdrivers::wait::constants::{LOSS_CHECK_INTERVAL, SLEEPING_AFTER};
 
-/// Is a look due for who has looked so often in vain, one call long?
+/// Returns whether a call that has polled `looks` times without success must check.
 #[inline]
 pub(crate) fn is_due(looks: u32) -> bool {
     looks >= SLEEPING_AFTER || looks % LOSS_CHECK_INTERVAL == LOSS_CHECK_INTERVAL - 1
 }
 
-/// The same for calls that look once, of which this is one.
+/// Returns whether a call that polls once must check; it counts such calls.
 #[inline]
 pub(crate) fn is_due_once(world: &mut World) -> bool {
     let tested = &mut world.idle_counts.tested;
@@ -31,7 +31,7 @@ pub(crate) fn is_due_once(world: &mut World) -> bool {
     *tested == 0
 }
 
-/// Ends those of the requests that nobody is left for.
+/// Fails those of the requests whose senders have all ended.
 #[cold]
 pub(crate) fn fail_orphaned(world: &mut World, requests: &[Request]) {
     for &request in requests {
@@ -50,8 +50,8 @@ pub(crate) fn fail_orphaned(world: &mut World, requests: &[Request]) {
     }
 }
 
-/// A rank that has ended, of the communicator at that place. One that has gone in good order has done its part: it has
-/// met all others at its end.
+/// Returns a rank of the communicator at that index that has ended. A rank that ended after `MPI_Finalize` does not
+/// count: it has completed all its operations with the others.
 #[cold]
 pub(crate) fn dead_member(world: &mut World, comm: usize) -> Option<Peer> {
     let World {
@@ -64,7 +64,7 @@ pub(crate) fn dead_member(world: &mut World, comm: usize) -> Option<Peer> {
     peers.find(|&peer| kernel.is_gone(peer) && !kernel.channel_mut().has_finished(hosts, peer))
 }
 
-/// Of a probe: an error if nobody is left for it.
+/// Checks a probe: fails if no sender is left for it.
 #[cold]
 pub(crate) fn check(world: &mut World, pattern: MpiPattern) -> Result<(), CommError> {
     match dead_sender(world, pattern) {
@@ -76,7 +76,7 @@ pub(crate) fn check(world: &mut World, pattern: MpiPattern) -> Result<(), CommEr
     }
 }
 
-/// Who has gone and may be missed by who wants this from anybody, and in which communicator.
+/// Returns the ended rank that makes a receive with `pattern` fail, and its communicator.
 fn dead_sender(world: &mut World, pattern: MpiPattern) -> Option<(Peer, Comm)> {
     let World { kernel, comms, .. } = world;
     if pattern.source().is_some() {

@@ -1,8 +1,7 @@
-//! Buffered sends: each takes a copy and is over at once. Source: MPI 5.0, section 3.6.
+//! Buffered sends: each copies its message and is complete on return. Source: MPI 5.0, section 3.6.
 //!
-//! The copies lie in memory of the library's own. What the program attaches says how much they may take, in the
-//! standard's way of counting: their bytes and `MPI_BSEND_OVERHEAD` for each. Beyond it a send fails with
-//! `MPI_ERR_BUFFER`.
+//! The copies are in the library's own memory. The attached buffer bounds their size as the standard counts it: the
+//! bytes of each and `MPI_BSEND_OVERHEAD`. Beyond that a send fails with `MPI_ERR_BUFFER`.
 
 use crate::constants::*;
 use crate::error::{Class, Error};
@@ -20,35 +19,35 @@ use pombo_kernel::{Mode, Source};
 #[derive(Default)]
 struct Buffered {
     attached: Option<Attached>,
-    /// Oldest first.
+    /// The copies, oldest first.
     copies: VecDeque<Copied>,
-    /// What they take, together.
+    /// Bytes that all copies take of the attached buffer.
     taken: usize,
-    /// When there are so many, all are looked at. Twice as many as were needed the last time.
+    /// Number of copies at which all are tested: twice the number that the last such test left.
     most: usize,
 }
 
-/// Fewer copies than this are never gone through.
+/// Fewest copies at which all are tested.
 const FEW: usize = 16;
 
-/// What the program attached: never used, given back as it came.
+/// The buffer that the program attached: it is never used, and is returned unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct Attached {
     /// Its address, or `MPI_BUFFER_AUTOMATIC`.
     pub address: *mut c_void,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: usize,
 }
 
 struct Copied {
     request: Request,
-    /// Of the attached buffer.
+    /// Bytes that the copy takes of the attached buffer.
     takes: usize,
-    /// Read by the kernel until the request is over.
+    /// The copy, which the kernel reads until the request is complete.
     _memory: Vec<u8>,
 }
 
-/// `MPI_Bsend` and `MPI_Ibsend`: over when it returns.
+/// Sends as `MPI_Bsend` and `MPI_Ibsend`: the send is complete on return.
 pub fn send(
     buf: UserAddress<'_>,
     count: i64,
@@ -58,7 +57,7 @@ pub fn send(
     comm: Comm,
 ) -> Result<(), CommError> {
     if to == MPI_PROC_NULL {
-        // Nothing is copied.
+        // A send to `MPI_PROC_NULL` needs no copy.
         return p2p::send(Mode::Standard, buf, count, datatype, to, tag, comm);
     }
     world::with(|world| {
@@ -90,7 +89,7 @@ pub fn send(
     })
 }
 
-/// `MPI_Buffer_attach`.
+/// Attaches a buffer, as `MPI_Buffer_attach`.
 pub fn attach(buffer: Attached) -> Result<(), CommError> {
     world::with(|world| match &mut buffered(world).attached {
         none @ None => {
@@ -101,7 +100,7 @@ pub fn attach(buffer: Attached) -> Result<(), CommError> {
     })
 }
 
-/// `MPI_Buffer_detach`: waits for the copies.
+/// Detaches the buffer after all copies are sent, as `MPI_Buffer_detach`.
 pub fn detach() -> Result<Attached, CommError> {
     flush()?;
     world::with(|world| {
@@ -110,7 +109,7 @@ pub fn detach() -> Result<Attached, CommError> {
     })
 }
 
-/// `MPI_Buffer_flush`: waits until every copy has gone.
+/// Waits until every copy is sent, as `MPI_Buffer_flush`.
 pub fn flush() -> Result<(), CommError> {
     world::with(|world| {
         world.until(|world| {
@@ -120,8 +119,8 @@ pub fn flush() -> Result<(), CommError> {
     })
 }
 
-/// Lets go of the oldest copies, up to the first that is still needed. A send that failed has no handle that could tell:
-/// what its receiver does will.
+/// Frees the oldest copies, up to the first whose send is not complete. The error of a failed send is dropped, as it
+/// has no handle; the calls of its receiver report it.
 fn reap(world: &mut World) -> Result<(), CommError> {
     if buffered(world).copies.is_empty() {
         return Ok(());
@@ -139,7 +138,7 @@ fn reap(world: &mut World) -> Result<(), CommError> {
     Ok(())
 }
 
-/// The same of all of them.
+/// Frees all copies whose sends are complete.
 fn sweep(world: &mut World) {
     let mut copies = core::mem::take(&mut buffered(world).copies);
     copies.retain(|copy| is_needed(world, copy.request));
@@ -154,7 +153,7 @@ fn is_needed(world: &mut World, request: Request) -> bool {
     matches!(standing, Ok(RequestState::Pending))
 }
 
-/// Is there room for one more?
+/// Checks that the attached buffer has room for one more copy.
 fn reserve(world: &mut World, takes: usize) -> Result<(), Error> {
     let buffer = buffered(world).attached;
     let buffer = buffer.ok_or(refused("attached before the first buffered send"))?;

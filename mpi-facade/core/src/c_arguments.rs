@@ -1,13 +1,13 @@
-//! What a C call passes by address, but for message buffers: places of results, arrays. The functions of
-//! `mpi-facade/abi` take these types where C passes a pointer, and nothing else makes one. So the value itself
-//! carries what the standard has its caller promise, and whoever reads or writes through it is safe.
+//! What a C call passes by address, except message buffers: addresses of results, and arrays. The functions of
+//! `mpi-facade/abi` take these types where C passes a pointer, and nothing else makes one. So the value itself carries
+//! the promise that the standard requires of the C caller, and reading or writing through it is safe.
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-/// A place in the memory of the C caller, who promises for the time of the call (MPI 5.0, section 2.3): it may be
-/// written as a `T` where the argument is OUT, and holds one where it is IN or INOUT.
+/// An address in the C caller's memory. The caller promises for the duration of the call (MPI 5.0, section 2.3): a `T`
+/// may be written there where the argument is OUT, and is there where it is IN or INOUT.
 #[repr(transparent)]
 pub struct OutPointer<T>(NonNull<T>);
 
@@ -28,7 +28,7 @@ impl<T> OutPointer<T> {
         unsafe { self.0.write(value) };
     }
 
-    /// Reads what the caller has put there.
+    /// Reads the value.
     #[inline(always)]
     pub fn get(self) -> T
     where
@@ -38,7 +38,7 @@ impl<T> OutPointer<T> {
         unsafe { self.0.read() }
     }
 
-    /// A part that begins so many bytes behind the start.
+    /// Returns the address of a part that begins `AT` bytes behind the start.
     #[inline(always)]
     pub fn part<U, const AT: usize>(self) -> OutPointer<U> {
         const {
@@ -50,11 +50,11 @@ impl<T> OutPointer<T> {
     }
 }
 
-/// Room for a text, as long as the standard's constant for it says.
+/// Memory for a text of the length that the standard's constant for it gives.
 pub type TextRoom<const ROOM: usize> = [MaybeUninit<u8>; ROOM];
 
 impl<const ROOM: usize> OutPointer<TextRoom<ROOM>> {
-    /// Writes a text, cut if it is too long, and its closing zero. Gives its length without the zero.
+    /// Writes a text, truncated if it is too long, and its terminating zero. Returns its length without the zero.
     #[inline]
     pub fn set_text(mut self, text: &[u8]) -> c_int {
         // SAFETY: the C caller has promised ROOM bytes, which nobody else uses during the call (see the type).
@@ -74,26 +74,25 @@ fn write_text(room: &mut [MaybeUninit<u8>], text: &[u8]) -> c_int {
 
 #[cfg(test)]
 impl<T> OutPointer<T> {
-    /// Of memory that lives as long as the test.
+    /// Makes the address of memory that lives as long as the test.
     pub(crate) fn of(memory: &mut MaybeUninit<T>) -> Self {
         OutPointer(NonNull::from(memory).cast())
     }
 }
 
-/// An array with a place for every rank of the call's communicator: that is what the C caller promises, with values
-/// that stay during the call, where the standard has this rank's call read it (MPI 5.0, sections 6.5 to 6.10 and
-/// 6.12).
+/// An array with an element for every rank of the call's communicator. The C caller promises its values, which stay
+/// unchanged during the call, where the standard has this rank's call read it (MPI 5.0, sections 6.5 to 6.10 and 6.12).
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct RankArray<T>(*const T);
 
 impl<T: Copy> RankArray<T> {
-    /// Is there an array?
+    /// Returns whether the pointer is null.
     pub(crate) fn is_null(self) -> bool {
         self.0.is_null()
     }
 
-    /// The value of a rank of the communicator.
+    /// Returns the element of a rank of the communicator.
     pub(crate) fn get(self, rank: usize) -> T {
         // SAFETY: the C caller has promised a value for each rank of the communicator during the call (see the type);
         // calls ask for no other, and have seen that the array is not null.

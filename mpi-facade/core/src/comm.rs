@@ -1,4 +1,4 @@
-//! Communicators: a context and a list of peers.
+//! Communicators: each is a context and a list of peers.
 
 pub mod create;
 
@@ -15,45 +15,46 @@ use pombo_kernel::Peer;
 
 /// A communicator as one rank sees it.
 pub(crate) struct CommRecord {
-    /// Twice this is the context of point-to-point messages; one more that of collective ones.
+    /// The communicator's number: twice this is the context of point-to-point messages, one more that of collective
+    /// ones.
     pub(crate) context: u32,
-    /// This rank's number in it.
+    /// This rank in the communicator.
     pub(crate) rank: usize,
-    /// The peer of every rank. Duplicates share it, and what follows from it.
+    /// The peer of every rank. Duplicates share it and what is derived from it.
     pub(crate) peers: Rc<[Peer]>,
-    /// The rank of every peer, where it has one; empty if ranks are peers.
+    /// The rank of every peer of the communicator; empty if ranks equal peers.
     ranks: Rc<[Option<u16>]>,
-    /// What happens on errors.
+    /// The error handler.
     pub(crate) handler: Errhandler,
-    /// Numbers of collective operations so far.
+    /// Number of operations over shared memory so far.
     pub(crate) operations: u64,
-    /// How many calls of each kind there were.
+    /// Number of calls of each kind so far.
     pub(crate) calls_by_kind: [u32; KINDS],
-    /// Where its ranks on this host publish for each other.
+    /// The region of shared memory for its ranks on this host.
     pub(crate) boards: Boards,
-    /// How its ranks lie on hosts, if on several.
+    /// How its ranks are placed on hosts, if on several.
     pub(crate) host_layout: Option<Rc<HostLayout>>,
-    /// The first ranks of all hosts form a group of the network's own broadcast.
+    /// Whether the first ranks of all hosts form a multicast group.
     pub(crate) multicast: bool,
-    /// Requests that still name it.
+    /// Number of requests that still refer to it.
     pub(crate) pending: usize,
-    /// Freed by its user.
+    /// Whether the user has freed it.
     freed: bool,
 }
 
-/// Whether a communicator's ranks have boards in shared memory.
+/// Whether a communicator's ranks on this host have a region of shared memory for collective operations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Boards {
-    /// Not yet looked for: `MPI_COMM_WORLD` before its first operation.
+    /// It is not yet determined: `MPI_COMM_WORLD` before its first operation.
     NotEntered,
-    /// No: no other is on this host, or there was no area left.
+    /// It has none: it has no other rank on this host, or no region was free.
     None,
-    /// In this area.
+    /// It uses this region.
     Area(u8),
 }
 
 impl CommRecord {
-    /// Of these peers; `own` is among them.
+    /// Creates the communicator of these peers; `own` is among them.
     pub(crate) fn new(
         context: u32,
         own: Peer,
@@ -92,7 +93,7 @@ impl CommRecord {
         }
     }
 
-    /// Another one of the same ranks.
+    /// Creates another communicator of the same ranks.
     pub(crate) fn duplicate(&self, context: u32) -> Self {
         CommRecord {
             context,
@@ -110,12 +111,12 @@ impl CommRecord {
         }
     }
 
-    /// How many ranks.
+    /// Returns the number of ranks.
     pub(crate) fn size(&self) -> usize {
         self.peers.len()
     }
 
-    /// The peer of a rank.
+    /// Returns the peer of a rank.
     #[inline]
     pub(crate) fn peer(&self, rank: c_int) -> Result<Peer, Error> {
         usize::try_from(rank)
@@ -127,7 +128,7 @@ impl CommRecord {
             })
     }
 
-    /// A root's rank.
+    /// Checks a root's rank.
     pub(crate) fn root(&self, root: c_int) -> Result<usize, Error> {
         let size = self.size();
         usize::try_from(root)
@@ -139,7 +140,7 @@ impl CommRecord {
             })
     }
 
-    /// The rank of a peer; messages come only from peers that have one.
+    /// Returns the rank of a peer; messages arrive only from peers that have one.
     #[inline]
     pub(crate) fn rank_of(&self, peer: Peer) -> c_int {
         if self.ranks.is_empty() {
@@ -153,21 +154,22 @@ impl CommRecord {
 /// All communicators of a process.
 pub(crate) struct Comms {
     table: Vec<Option<CommRecord>>,
-    /// Places without a communicator.
+    /// Indices of the table without a communicator.
     free: Vec<u32>,
-    /// Contexts and places, in ascending order as contexts only grow; those of freed communicators stay for a while.
+    /// Contexts and their indices, in ascending order as contexts only grow; those of freed communicators remain for a
+    /// while.
     places: Vec<(u32, u32)>,
-    /// Contexts from here up were never used by this process.
+    /// The first context that this process has never used.
     pub(crate) next_context: u32,
 }
 
 const WORLD: usize = 0;
 const SELF: usize = 1;
-/// The first place of a communicator of the program's own.
+/// The first index of a communicator that the program makes.
 const OWN: usize = 2;
 
 impl Comms {
-    /// `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
+    /// Creates `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
     pub(crate) fn new(own: Peer, world: usize, hosts: &Hosts) -> Self {
         let all: Vec<Peer> = (0..world).map(|peer| Peer(peer as u16)).collect();
         let layout = HostLayout::of(hosts, &all, own);
@@ -186,7 +188,7 @@ impl Comms {
         }
     }
 
-    /// The index behind a handle.
+    /// Returns the index of a handle.
     #[inline]
     pub(crate) fn index(&self, comm: Comm) -> Result<usize, Error> {
         let index = place(comm);
@@ -199,7 +201,7 @@ impl Comms {
         }
     }
 
-    /// The communicator behind a handle.
+    /// Returns the communicator of a handle.
     #[inline]
     pub(crate) fn get(&mut self, comm: Comm) -> Result<&mut CommRecord, Error> {
         let index = self.index(comm)?;
@@ -209,19 +211,19 @@ impl Comms {
         })
     }
 
-    /// The communicator at an index.
+    /// Returns the communicator at an index.
     #[inline]
     pub(crate) fn at(&mut self, index: usize) -> Option<&mut CommRecord> {
         self.table.get_mut(index)?.as_mut()
     }
 
-    /// The communicator whose messages carry this context, and its handle.
+    /// Returns the communicator whose messages carry this context, and its handle.
     #[inline]
     pub(crate) fn of_context(&mut self, context: u32) -> Option<(Comm, &mut CommRecord)> {
         let context = context / 2;
         let is_it =
             |record: &Option<CommRecord>| matches!(record, Some(it) if it.context == context);
-        // Contexts and places are both counted, so it is nearly always there.
+        // Contexts and indices are assigned in the same order, so the index nearly always equals the context.
         let place = context as usize;
         let index = match self.table.get(place).is_some_and(is_it) {
             true => place,
@@ -230,7 +232,7 @@ impl Comms {
         Some((handle(index), self.at(index)?))
     }
 
-    /// A fault of a communicator that may be freed, and gone as soon as its last request is over: it notes the handler.
+    /// Adds the error handler to a failure of a communicator, which may be freed before the failure is raised.
     #[cold]
     pub(crate) fn noted(&mut self, failure: CommError) -> CommError {
         match self.at(place(failure.comm)) {
@@ -242,7 +244,7 @@ impl Comms {
         }
     }
 
-    /// The place of a communicator that took one that was free again.
+    /// Looks up the index of a communicator that reuses a freed one.
     #[cold]
     fn place(&self, context: u32) -> Option<usize> {
         let found = self.places.binary_search_by_key(&context, |(it, _)| *it);
@@ -252,7 +254,7 @@ impl Comms {
         Some(place as usize)
     }
 
-    /// Takes a new communicator in, whose context is larger than all before it.
+    /// Adds a new communicator; its context is larger than all before it.
     pub(crate) fn insert(&mut self, record: CommRecord) -> Comm {
         let index = self.free.pop().unwrap_or_else(|| {
             self.table.push(None);
@@ -265,7 +267,7 @@ impl Comms {
         handle(index as usize)
     }
 
-    /// Forgets a communicator, at once or when its last request is over.
+    /// Frees a communicator, at once or when its last request is complete.
     pub(crate) fn free(&mut self, comm: Comm) -> Result<(), Error> {
         if comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF {
             return Err(Error::Handle {
@@ -281,7 +283,7 @@ impl Comms {
         Ok(())
     }
 
-    /// A request that named a communicator by its context is over.
+    /// Notes that a request that refers to a communicator by its context is complete.
     #[inline]
     pub(crate) fn settled(&mut self, context: u32) {
         match self.table.get_mut(context as usize / 2) {
@@ -292,7 +294,7 @@ impl Comms {
         }
     }
 
-    /// The communicator has another place, or was freed.
+    /// Does so for a communicator whose index differs from its context, or that was freed.
     #[cold]
     fn settled_late(&mut self, context: u32) {
         if let Some((comm, record)) = self.of_context(context) {
@@ -316,7 +318,7 @@ impl Comms {
         }
     }
 
-    /// Forgets the contexts of freed communicators when they are most.
+    /// Removes the contexts of freed communicators when they are the majority.
     fn forget_places(&mut self) {
         let (table, live) = (&self.table, self.table.len() - self.free.len());
         if self.places.len() > 2 * live + FEW {
@@ -328,18 +330,18 @@ impl Comms {
     }
 }
 
-/// Where a communicator stands, if it does.
+/// Returns the index of a handle, which need not be in the table.
 #[inline]
 fn place(comm: Comm) -> usize {
     match comm {
         MPI_COMM_WORLD => WORLD,
         MPI_COMM_SELF => SELF,
-        // No number leads to the first two.
+        // No computed handle gives the index of the two predefined communicators.
         _ => comm.0.wrapping_sub(FIRST_OWN_HANDLE).saturating_add(OWN),
     }
 }
 
-/// So many contexts of freed communicators are never gone through.
+/// Up to this many contexts of freed communicators are never removed.
 const FEW: usize = 64;
 
 fn handle(index: usize) -> Comm {

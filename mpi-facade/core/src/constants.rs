@@ -1,6 +1,6 @@
-//! The numbers of the MPI standard ABI: handle types and constants, under the standard's own names.
+//! The constants of the MPI standard ABI: handle types and values, under the standard's own names.
 //!
-//! For everything in `mpi-facade`. Error classes live in [`crate::error`].
+//! All of `mpi-facade` uses them. Error classes are in [`crate::error`].
 #![allow(
     missing_docs,
     reason = "the names are the standard's, which defines their meaning"
@@ -14,7 +14,7 @@ pub type Aint = isize;
 pub type Count = i64;
 pub type Offset = i64;
 
-/// Predefined handles are below; from here up they are places in Pombo's tables, never addresses.
+/// Predefined handles are below this value; from here up they are indices in Pombo's tables, never addresses.
 pub const FIRST_OWN_HANDLE: usize = 4096;
 
 macro_rules! handles {
@@ -27,7 +27,7 @@ macro_rules! handles {
         impl $name {
             pub const NULL: Self = $null;
 
-            /// Whether the ABI fixes this handle's value, whether or not it names an object.
+            /// Returns whether the ABI fixes this handle's value, whether or not it names an object.
             pub const fn is_predefined(self) -> bool {
                 self.0 < FIRST_OWN_HANDLE
             }
@@ -55,7 +55,7 @@ pub const MPI_SUBVERSION: c_int = 0;
 pub const MPI_ABI_VERSION: c_int = 1;
 pub const MPI_ABI_SUBVERSION: c_int = 0;
 
-// Addresses with a meaning of their own.
+// Special addresses.
 pub const MPI_BOTTOM: *mut c_void = null_mut();
 pub const MPI_IN_PLACE: *mut c_void = without_provenance_mut(1);
 pub const MPI_BUFFER_AUTOMATIC: *mut c_void = without_provenance_mut(2);
@@ -67,7 +67,7 @@ pub const MPI_STATUS_IGNORE: *mut Status = null_mut();
 pub const MPI_UNWEIGHTED: *mut c_int = without_provenance_mut(10);
 pub const MPI_WEIGHTS_EMPTY: *mut c_int = without_provenance_mut(11);
 
-// Ranks, tags and counts with a meaning of their own.
+// Special ranks, tags and counts.
 pub const MPI_ANY_SOURCE: c_int = -1;
 pub const MPI_ANY_TAG: c_int = -2;
 pub const MPI_PROC_NULL: c_int = -3;
@@ -84,7 +84,7 @@ pub const MPI_THREAD_FUNNELED: c_int = 1024;
 pub const MPI_THREAD_SERIALIZED: c_int = 2048;
 pub const MPI_THREAD_MULTIPLE: c_int = 4096;
 
-// Longest strings, the closing zero included.
+// Sizes of the longest strings in bytes, including the terminating zero.
 pub const MPI_MAX_DATAREP_STRING: c_int = 128;
 pub const MPI_MAX_ERROR_STRING: c_int = 512;
 pub const MPI_MAX_INFO_KEY: c_int = 256;
@@ -96,7 +96,7 @@ pub const MPI_MAX_PROCESSOR_NAME: c_int = 256;
 pub const MPI_MAX_STRINGTAG_LEN: c_int = 1024;
 pub const MPI_MAX_PSET_NAME_LEN: c_int = 1024;
 
-// Communicators, groups and the other small families of handles.
+// Communicators, groups and handles of other kinds with few values.
 pub const MPI_COMM_NULL: Comm = Comm(256);
 pub const MPI_COMM_WORLD: Comm = Comm(257);
 pub const MPI_COMM_SELF: Comm = Comm(258);
@@ -115,7 +115,7 @@ pub const MPI_ERRORS_RETURN: Errhandler = Errhandler(323);
 pub const MPI_INFO_NULL: Info = Info(304);
 pub const MPI_INFO_ENV: Info = Info(305);
 
-// Operations of reductions.
+// Reduction operations.
 pub const MPI_OP_NULL: Op = Op(32);
 pub const MPI_SUM: Op = Op(33);
 pub const MPI_MIN: Op = Op(34);
@@ -209,7 +209,7 @@ pub const MPI_2REAL: Datatype = Datatype(560);
 pub const MPI_2DOUBLE_PRECISION: Datatype = Datatype(561);
 pub const MPI_2INTEGER: Datatype = Datatype(562);
 
-// How a datatype was made.
+// The constructor of a datatype.
 pub const MPI_COMBINER_NAMED: c_int = 101;
 pub const MPI_COMBINER_DUP: c_int = 102;
 pub const MPI_COMBINER_CONTIGUOUS: c_int = 103;
@@ -252,7 +252,7 @@ pub const MPI_CART: c_int = 211;
 pub const MPI_GRAPH: c_int = 212;
 pub const MPI_DIST_GRAPH: c_int = 213;
 
-// Ways to split a communicator by hardware.
+// The kinds of split by hardware for `MPI_Comm_split_type`.
 pub const MPI_COMM_TYPE_SHARED: c_int = 221;
 pub const MPI_COMM_TYPE_HW_UNGUIDED: c_int = 222;
 pub const MPI_COMM_TYPE_HW_GUIDED: c_int = 223;

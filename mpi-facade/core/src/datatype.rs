@@ -1,25 +1,25 @@
-//! The predefined datatypes of the ABI: what each is made of, how it lies in memory, what it is called.
+//! The predefined datatypes of the ABI: the composition, memory layout and name of each.
 //!
-//! For everything in `mpi-facade`. The layouts are those of C on 64-bit Linux (x86-64, aarch64); Fortran's
-//! default kinds are gfortran's. Derived datatypes live elsewhere.
+//! All of `mpi-facade` uses them. The layouts are those of C on 64-bit Linux (x86-64, aarch64); Fortran's default kinds
+//! are gfortran's. Derived datatypes are not here.
 
 use crate::constants::*;
 use core::fmt;
 
-/// What a predefined datatype is made of.
+/// The composition of a predefined datatype.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Predefined {
     /// The standard's name.
     pub name: &'static str,
-    /// The family, which decides the operations that apply.
+    /// The family, which determines the operations that apply.
     pub family: Family,
     /// The machine type of each part.
     pub element: Element,
-    /// How one item lies in memory.
+    /// The memory layout of one item.
     pub(crate) layout: Layout,
 }
 
-/// How one item lies in memory: one run of bytes, or two with a gap between them. The item is dense if the first run
+/// The memory layout of one item: one run of bytes, or two with a gap between them. The item is dense if the first run
 /// is all of its extent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Layout {
@@ -27,14 +27,14 @@ pub(crate) struct Layout {
     pub(crate) size: usize,
     /// Bytes of the first run, at offset 0.
     pub(crate) first: usize,
-    /// Where the second run begins, if there is one.
+    /// Byte offset of the second run, if there is one.
     pub(crate) second_at: usize,
     /// Bytes from one item to the next.
     pub(crate) extent: usize,
 }
 
 impl Layout {
-    /// A single byte.
+    /// The layout of a single byte.
     pub(crate) const BYTE: Layout = Layout {
         size: 1,
         first: 1,
@@ -62,10 +62,10 @@ impl Layout {
     }
 }
 
-/// The families of the standard's table of reduction operations, and how their members are composed.
+/// The families of the standard's table of reduction operations, and the composition of their members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
-    /// Integers of C, and `char`, which MPI's table leaves out and every library takes.
+    /// Integers of C, and `char`, which MPI's table omits and every library accepts.
     CInteger,
     /// Integers of Fortran.
     FortranInteger,
@@ -75,19 +75,19 @@ pub enum Family {
     Floating,
     /// Complex numbers: two elements.
     Complex,
-    /// Truth values, of any size.
+    /// Logical values of any size.
     Logical,
     /// `MPI_BYTE`.
     Byte,
-    /// A value and the index of a C `int` behind it.
+    /// A value followed by an index of C type `int`.
     Indexed,
     /// A value and an index of the same type.
     Twin,
-    /// Wide and Fortran characters and packed data, which nothing reduces.
+    /// Wide and Fortran characters and packed data, to which no reduction applies.
     Opaque,
 }
 
-/// The machine types. Integers are named by their bits.
+/// The machine types. Integers are named by their width in bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "each is what it says")]
 pub enum Element {
@@ -109,7 +109,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Bytes, and alignment too: on the targets served they are the same.
+    /// Returns the bytes of an element, which is also its alignment on all supported targets.
     pub const fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
@@ -124,7 +124,7 @@ impl Element {
 const INT: usize = 4;
 
 impl Predefined {
-    /// Bytes of data in one item: `MPI_Type_size`.
+    /// Returns the bytes of data in one item: `MPI_Type_size`.
     pub const fn size(&self) -> usize {
         match self.family {
             Family::Complex | Family::Twin => 2 * self.element.size(),
@@ -133,7 +133,7 @@ impl Predefined {
         }
     }
 
-    /// Bytes from one item to the next. The lower bound of every predefined datatype is 0.
+    /// Returns the bytes from one item to the next. The lower bound of every predefined datatype is 0.
     pub const fn extent(&self) -> usize {
         match self.family {
             Family::Indexed => self
@@ -143,7 +143,7 @@ impl Predefined {
         }
     }
 
-    /// Bytes from the first to the last byte of data, gaps included, padding at the end not.
+    /// Returns the bytes from the first to the last byte of data, including gaps and excluding the padding at the end.
     pub const fn true_extent(&self) -> usize {
         match self.family {
             Family::Indexed => self.index_offset() + INT,
@@ -151,17 +151,17 @@ impl Predefined {
         }
     }
 
-    /// Whether items lie back to back, so that any number of them is one run of bytes.
+    /// Returns whether items are contiguous, so that any number of them is one run of bytes.
     pub const fn is_dense(&self) -> bool {
         self.size() == self.extent()
     }
 
-    /// Where the index of a pair begins.
+    /// Returns the byte offset of the index in a pair.
     pub(crate) const fn index_offset(&self) -> usize {
         max(self.element.size(), INT)
     }
 
-    /// Whole items in `bytes` bytes, as `MPI_Get_count` has it; none if the last one is not whole.
+    /// Returns the number of items in `bytes` bytes, as `MPI_Get_count`; `None` if the last one is not complete.
     pub const fn count(&self, bytes: u64) -> Option<u64> {
         let size = self.size() as u64;
         if bytes.is_multiple_of(size) {
@@ -171,7 +171,7 @@ impl Predefined {
         }
     }
 
-    /// Basic elements in `bytes` bytes, as `MPI_Get_elements` has it: a pair counts as two.
+    /// Returns the number of basic elements in `bytes` bytes, as `MPI_Get_elements`: a pair counts as two.
     pub const fn elements(&self, bytes: u64) -> Option<u64> {
         let (Family::Indexed | Family::Twin) = self.family else {
             return self.count(bytes);
@@ -187,7 +187,7 @@ impl Predefined {
         }
     }
 
-    /// Bytes of this many basic elements, the inverse of `elements`; none if there are too many.
+    /// Returns the bytes of this many basic elements, the inverse of `elements`; `None` if they are too many.
     pub const fn element_bytes(&self, elements: u64) -> Option<u64> {
         let (Family::Indexed | Family::Twin) = self.family else {
             return elements.checked_mul(self.size() as u64);
@@ -213,7 +213,7 @@ macro_rules! table {
         }),)*];
         static PREDEFINED: [Predefined; TABLE.len()] = TABLE;
 
-        /// Bytes from one item to the next, at most.
+        /// Largest number of bytes from one item to the next.
         pub(crate) const LARGEST_EXTENT: usize = {
             let (mut largest, mut i) = (0, 0);
             while i < TABLE.len() {
@@ -223,7 +223,7 @@ macro_rules! table {
             largest
         };
 
-        /// Place in `PREDEFINED` plus one, by the handle's distance from the first datatype handle; 0 for none.
+        /// Index in `PREDEFINED` plus one, by the handle's distance from the first datatype handle; 0 for none.
         static PLACES: [u8; HANDLES] = {
             let mut places = [0; HANDLES];
             let handles = [$($handle),*];
@@ -240,20 +240,20 @@ macro_rules! table {
 const FIRST: usize = MPI_DATATYPE_NULL.0;
 const HANDLES: usize = 256;
 
-/// The description of a predefined datatype; none for `MPI_DATATYPE_NULL`, derived and unknown ones.
+/// Returns the description of a predefined datatype; `None` for `MPI_DATATYPE_NULL`, derived and unknown ones.
 #[inline]
 pub fn predefined(datatype: Datatype) -> Option<&'static Predefined> {
     let place = *PLACES.get(datatype.0.wrapping_sub(FIRST))?;
     PREDEFINED.get(usize::from(place).wrapping_sub(1))
 }
 
-/// All predefined datatypes with their handles, in no order that means anything.
+/// Iterates over all predefined datatypes with their handles, in no particular order.
 pub fn all() -> impl Iterator<Item = (Datatype, &'static Predefined)> {
     (FIRST..FIRST + HANDLES)
         .filter_map(|handle| Some((Datatype(handle), predefined(Datatype(handle))?)))
 }
 
-/// Shows a datatype in a message: its name, or its handle if it has none.
+/// Displays a datatype by its name, or by its handle if it has none.
 pub(crate) struct Shown(pub(crate) Datatype);
 
 impl fmt::Display for Shown {
@@ -349,7 +349,7 @@ mod tests {
     use super::*;
     use core::ffi::{c_int, c_long, c_short};
 
-    /// Sizes by name, against what the compiler knows of C on this machine.
+    /// Returns size, extent and true extent by the datatype's name, from the compiler's C types on this machine.
     fn layout(datatype: Datatype) -> (usize, usize, usize) {
         let known = predefined(datatype).unwrap();
         (known.size(), known.extent(), known.true_extent())

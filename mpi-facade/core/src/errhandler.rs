@@ -1,4 +1,4 @@
-//! What happens on errors: error handlers. Source: MPI 5.0, section 9.3.
+//! Error handlers. Source: MPI 5.0, section 9.3.
 
 use crate::constants::*;
 use crate::error::{Class, Error, Kind};
@@ -12,8 +12,8 @@ use pombo_job::log::{self, LogLine};
 use pombo_kernel::Peer;
 use pombo_kernel::channel::ChannelError;
 
-/// Hands an error of the named function to the handler that it concerns, and gives the code to return. The last thing of
-/// a call, which has put the world back: a handler of the program's may call all of MPI (MPI 5.0 forbids nothing).
+/// Passes an error of the named function to the responsible handler, and returns the error code. It must be the last
+/// step of a call, after the world is released: the program's handler may call all of MPI (MPI 5.0 forbids nothing).
 #[cold]
 pub fn raise(function: &'static str, failure: CommError) -> c_int {
     match handler(&failure) {
@@ -22,8 +22,9 @@ pub fn raise(function: &'static str, failure: CommError) -> c_int {
     }
 }
 
-/// What a call that completes several requests raises where the first that failed did so like this. Whoever gets a code
-/// is to look at the statuses; a program that ends here cannot, so its last words are of that request.
+/// Returns the error that a call completing several requests raises when `first` is the first failure. A program that
+/// receives the code can read the statuses; one that the error aborts cannot, so there the message names the first
+/// failure.
 #[cold]
 pub fn in_status(first: CommError) -> CommError {
     if handler(&first) != MPI_ERRORS_RETURN {
@@ -37,7 +38,7 @@ pub fn in_status(first: CommError) -> CommError {
     CommError { error, ..first }
 }
 
-/// Sets a communicator's handler.
+/// Sets a communicator's error handler.
 pub fn set_handler(comm: Comm, handler: Errhandler) -> Result<(), CommError> {
     world::local(|comms| {
         let known = [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN].contains(&handler);
@@ -54,18 +55,19 @@ pub fn set_handler(comm: Comm, handler: Errhandler) -> Result<(), CommError> {
     })
 }
 
-/// A communicator's handler.
+/// Returns a communicator's error handler.
 pub fn get_handler(comm: Comm) -> Result<Errhandler, CommError> {
     world::local(|comms| Ok(comms.get(comm)?.handler))
 }
 
-/// Does it end the program?
+/// Returns whether the error ends the program.
 pub(crate) fn is_fatal(world: &mut World, failure: &CommError) -> bool {
     let handler = world.comms.noted(*failure).handler;
     ![Errhandler::NULL, MPI_ERRORS_RETURN].contains(&handler)
 }
 
-/// An unknown communicator's errors are those of `MPI_COMM_SELF`; outside of the world's life all are fatal.
+/// Returns the handler: that of `MPI_COMM_SELF` for an unknown communicator; outside of the world's lifetime all errors
+/// are fatal.
 fn handler(failure: &CommError) -> Errhandler {
     let of = |comm| get_handler(comm).ok();
     if failure.handler != Errhandler::NULL {
@@ -78,7 +80,7 @@ fn handler(failure: &CommError) -> Errhandler {
 
 fn abort_job(function: &'static str, error: &Error) -> ! {
     let mut line = LogLine::new();
-    // A line that is too long is cut.
+    // A line that is too long is truncated.
     let _ = match phase() {
         Phase::Running => write!(line, "pombo: rank {}: ", world_rank()),
         _ => write!(line, "pombo: "),
@@ -91,14 +93,15 @@ fn abort_job(function: &'static str, error: &Error) -> ! {
     if let Error::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(errno))) = error {
         let _ = world::with(|world| Ok(world.kernel.channel().explain(*errno, &mut line)));
     }
-    // Of a process that could not join this was said.
+    // A process that could not join has printed the reason already.
     if *error != Error::NotJoined {
         log::error(&line);
     }
     exit(error.code())
 }
 
-/// Of a rank that has ended. If it did because of another one, that one is named, here and to the others.
+/// Describes a rank that has ended. If another rank caused that, the message names that one, here and to the other
+/// ranks.
 fn write_peer_lost(rank: c_int, line: &mut LogLine) -> fmt::Result {
     let first = world::with(|world| {
         let first = root_cause(world, Peer(rank as u16));
@@ -113,11 +116,11 @@ fn write_peer_lost(rank: c_int, line: &mut LogLine) -> fmt::Result {
     }
 }
 
-/// Whoever ended first of those that ended because of each other.
+/// Returns the rank that ended first of those that ended because of each other.
 fn root_cause(world: &mut World, gone: Peer) -> Peer {
     let World { kernel, hosts, .. } = world;
     let (own, mut first) = (kernel.me(), gone);
-    // Nobody can blame more ranks than there are.
+    // A chain of causes is at most as long as there are ranks.
     for _ in 0..kernel.peers() {
         match kernel.channel_mut().root_cause_of(hosts, first) {
             Some(other) if other != own && other.index() < kernel.peers() => first = other,
@@ -127,7 +130,7 @@ fn root_cause(world: &mut World, gone: Peer) -> Peer {
     first
 }
 
-/// The class's name, from its text "MPI_ERR_X: what it means".
+/// Returns the class's name, from its text "MPI_ERR_X: what it means".
 fn name(error: &Error) -> &'static str {
     let text = error.class().text();
     text.split(':').next().unwrap_or(text)

@@ -1,6 +1,6 @@
-//! What can go wrong in the MPI layer: one enum, from which the standard's error class follows.
+//! The errors of the MPI layer: one enum, from which the standard's error class follows.
 //!
-//! For everything in `mpi-facade`. Nothing here allocates, and every message fits `MPI_MAX_ERROR_STRING`.
+//! All of `mpi-facade` uses it. Nothing here allocates, and every message fits `MPI_MAX_ERROR_STRING`.
 
 mod callback_kind;
 mod class;
@@ -19,7 +19,7 @@ use core::fmt;
 use pombo_kernel::channel::ChannelError;
 use pombo_netdrivers::Errno;
 
-/// An error of an MPI call. Its `Display` names the wrong thing and says what would be right.
+/// An error of an MPI call. Its `Display` names the wrong argument or state and the valid one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -49,7 +49,7 @@ pub enum Error {
         /// The count that was passed.
         got: i64,
     },
-    /// No buffer where elements are to be read or written.
+    /// A null buffer where elements are to be read or written.
     Buffer {
         /// Elements that the call should move.
         count: i64,
@@ -73,27 +73,27 @@ pub enum Error {
         /// The datatype that was passed.
         datatype: Datatype,
     },
-    /// Another argument that cannot be.
+    /// Another invalid argument.
     Argument {
-        /// The class that the standard gives to it.
+        /// The class that the standard assigns to it.
         class: Class,
         /// The argument, as the standard names it.
         name: &'static str,
         /// What it must be.
         must: &'static str,
     },
-    /// A message longer than the buffer that was to receive it.
+    /// A message longer than its receive buffer.
     Truncated {
         /// Bytes of the message.
         sent: u64,
         /// Bytes of the buffer.
         room: u64,
     },
-    /// A collective call in which another rank sends less than this one expects.
+    /// A collective call in which another rank sends another length than this one expects.
     Unequal {
-        /// Bytes that have come.
+        /// Bytes received.
         sent: u64,
-        /// Bytes that were expected.
+        /// Bytes expected.
         room: u64,
     },
     /// A process that has ended while it was still needed.
@@ -112,28 +112,28 @@ pub enum Error {
     Finalised,
     /// A call while another one is under way.
     Overlapping,
-    /// A function of the program that MPI has called calls what must wait until it is over.
+    /// A call inside a callback that must wait until the callback has returned.
     InCallback {
-        /// Which.
+        /// The kind of callback.
         callback: Callback,
     },
-    /// A call in a child that a rank has forked.
+    /// A call in a child process that a rank has forked.
     Forked {
-        /// The rank that has forked it.
+        /// The rank that forked it.
         rank: c_int,
     },
-    /// This process cannot join its job. Why not was said where it was found.
+    /// This process cannot join its job. The reason was printed where it was found.
     NotJoined,
-    /// The kernel below refused.
+    /// An error of the kernel.
     Kernel(pombo_kernel::Error),
-    /// No memory.
+    /// Memory could not be allocated.
     NoMemory {
-        /// Bytes that were asked for.
+        /// Bytes that were requested.
         bytes: u64,
     },
 }
 
-/// What a handle names.
+/// The object that a handle names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Kind {
@@ -161,7 +161,7 @@ pub enum Kind {
     Win,
 }
 
-/// The text of a predefined error class, as `MPI_Error_string` gives it.
+/// Returns the text of a predefined error class, as `MPI_Error_string`.
 pub const fn error_string(code: c_int) -> Option<&'static str> {
     match Class::from_code(code) {
         Some(class) => Some(class.text()),
@@ -170,7 +170,7 @@ pub const fn error_string(code: c_int) -> Option<&'static str> {
 }
 
 impl Error {
-    /// The error class of the standard: what a call returns.
+    /// Returns the error class of the standard, which the call returns.
     pub const fn class(&self) -> Class {
         match self {
             Self::Rank { .. } => Class::Rank,
@@ -192,7 +192,7 @@ impl Error {
         }
     }
 
-    /// Of a collective call in which another rank sends so many bytes and this one expects so many others.
+    /// Returns the error of a collective call in which another rank sends `sent` bytes and this one expects `room`.
     #[cold]
     pub(crate) const fn unequal(sent: u64, room: u64) -> Self {
         match sent > room {
@@ -201,12 +201,12 @@ impl Error {
         }
     }
 
-    /// Is it only that lengths do not agree? Whatever was under way has come to its end.
+    /// Returns whether the error is only a disagreement on lengths, after which the operation is complete.
     pub(crate) const fn is_unequal(&self) -> bool {
         matches!(self, Self::Truncated { .. } | Self::Unequal { .. })
     }
 
-    /// The ABI value of the class.
+    /// Returns the ABI value of the class.
     pub const fn code(&self) -> c_int {
         self.class() as c_int
     }
@@ -228,7 +228,7 @@ impl Kind {
         }
     }
 
-    /// What a reader calls it, its null handle's name, and how one comes by a handle.
+    /// Returns the object's name in a message, the name of its null handle, and what makes a handle.
     const fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Comm => (
@@ -379,7 +379,7 @@ impl From<pombo_kernel::Error> for Error {
     }
 }
 
-/// The granted level of thread support.
+/// Returns the granted level of thread support.
 fn level() -> &'static str {
     match phase::granted() {
         MPI_THREAD_SINGLE => "MPI_THREAD_SINGLE",

@@ -1,4 +1,4 @@
-//! The way out without the others: `MPI_Abort`, and errors that end the program.
+//! Exit without the other ranks: `MPI_Abort`, and errors that end the program.
 
 use crate::constants::{Comm, MPI_COMM_SELF, MPI_COMM_WORLD};
 use crate::runtime::phase::{self, Phase, phase};
@@ -11,7 +11,7 @@ use pombo_job::process;
 /// Ends this process with the code; the launcher ends the others.
 pub fn abort(comm: Comm, code: c_int) -> ! {
     let mut line = LogLine::new();
-    // A line that is too long is cut.
+    // A line that is too long is truncated.
     let _ = write!(
         line,
         "pombo: rank {} called MPI_Abort with code {code} on ",
@@ -26,7 +26,7 @@ pub fn abort(comm: Comm, code: c_int) -> ! {
     exit(code)
 }
 
-/// Leaves without cleaning up, but with what the program has printed.
+/// Exits without finalising MPI, but flushes what the program has printed.
 pub fn exit(code: c_int) -> ! {
     // An exit status is one byte; a failure must not look like success.
     let status = if code & 0xff == 0 { 1 } else { code };
@@ -39,7 +39,7 @@ pub fn exit(code: c_int) -> ! {
     process::exit(status)
 }
 
-/// This process's rank in `MPI_COMM_WORLD`, as well as it is known.
+/// Returns this process's rank in `MPI_COMM_WORLD`, from the launcher's environment before `MPI_Init`.
 pub fn world_rank() -> usize {
     match phase() {
         Phase::Before => pombo_job::rank(),

@@ -1,16 +1,16 @@
-//! What parts of MPI keep in the world, each by its type: the world knows none of them, and a program that never uses a
-//! part has nothing of it.
+//! State of parts of MPI in the world, keyed by type: the world knows none of the types, and a program that never uses
+//! a part does not contain it.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::{Any, TypeId};
 
-/// At most one of each type.
+/// A map with at most one value of each type.
 #[derive(Default)]
 pub(crate) struct Extensions(Vec<Box<dyn Any>>);
 
 impl Extensions {
-    /// The part of that type, from the first time on. Not inlined: many calls have it.
+    /// Returns the value of that type, made on first use. Not inlined: many calls contain it.
     #[inline(never)]
     pub(crate) fn get<T: Any + Default>(&mut self) -> &mut T {
         let part = self.find(TypeId::of::<T>(), || Box::<T>::default());

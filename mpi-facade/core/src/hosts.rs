@@ -1,4 +1,4 @@
-//! How the ranks of a communicator lie on hosts: collectives ask.
+//! The placement of a communicator's ranks on hosts, which collective operations use.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -8,11 +8,11 @@ use pombo_kernel::Peer;
 /// A communicator whose ranks are on several hosts, as one of them sees it.
 #[derive(Debug)]
 pub(crate) struct HostLayout {
-    /// The communicator's ranks in place of those of `MPI_COMM_WORLD`.
+    /// The hosts, with the communicator's ranks in place of those of `MPI_COMM_WORLD`.
     hosts: Hosts,
-    /// How many.
+    /// Number of ranks.
     ranks: usize,
-    /// Every host's ranks follow each other.
+    /// Whether the ranks of every host are consecutive.
     in_order: bool,
     /// The peers of this host, in the order of their ranks.
     on_host: Rc<[Peer]>,
@@ -21,8 +21,8 @@ pub(crate) struct HostLayout {
 }
 
 impl HostLayout {
-    /// How these peers, the ranks of a communicator with this one among them, lie on several hosts. `None` if they share
-    /// one.
+    /// Returns the layout of these peers, the ranks of a communicator that includes this one; `None` if they share one
+    /// host.
     pub(crate) fn of(world: &Hosts, peers: &[Peer], own: Peer) -> Option<Rc<Self>> {
         if world.is_single() {
             return None;
@@ -45,7 +45,7 @@ impl HostLayout {
         })
     }
 
-    /// A rank's host, and its place there.
+    /// Returns a rank's host and its place on that host.
     pub(crate) fn place(&self, rank: usize) -> (usize, usize) {
         let rank = Peer(rank as u16);
         let host = self.hosts.of(rank);
@@ -53,27 +53,27 @@ impl HostLayout {
         (host, place.unwrap_or(0))
     }
 
-    /// The peers of this host, in the order of their ranks.
+    /// Returns the peers of this host, in the order of their ranks.
     pub(crate) fn on_host(&self) -> &Rc<[Peer]> {
         &self.on_host
     }
 
-    /// The first peer of every host.
+    /// Returns the first peer of every host.
     pub(crate) fn leaders(&self) -> &Rc<[Peer]> {
         &self.leaders
     }
 
-    /// Has any host several ranks?
+    /// Returns whether any host has several ranks.
     pub(crate) fn has_shared_host(&self) -> bool {
         self.hosts.count() < self.ranks
     }
 
-    /// Do every host's ranks follow each other?
+    /// Returns whether the ranks of every host are consecutive.
     pub(crate) fn in_order(&self) -> bool {
         self.in_order
     }
 
-    /// How many ranks the hosts up to each one have.
+    /// Returns for each host the number of ranks up to and including it.
     pub(crate) fn ends(&self) -> Vec<usize> {
         let ends = (0..self.hosts.count()).scan(0, |end, host| {
             *end += self.hosts.members(host).len();
@@ -94,7 +94,7 @@ mod tests {
         let layout = |of: &[u16], own| HostLayout::of(&hosts, &peers(of), Peer(own));
         assert!(layout(&[2, 0], 0).is_none());
 
-        // Ranks 0 to 4 are on the third host, the first, the second, the first, the third.
+        // Rank 0 is on the third host, ranks 1 to 4 on the first, the second, the first and the third.
         let some = layout(&[5, 0, 3, 1, 4], 1).expect("several hosts");
         assert_eq!((some.leaders().len(), some.place(1)), (3, (1, 0)));
         assert_eq!(some.leaders()[..], peers(&[5, 0, 3]));

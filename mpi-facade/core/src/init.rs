@@ -1,4 +1,4 @@
-//! The beginning and the end: `MPI_Init`, `MPI_Finalize`, `MPI_Abort`.
+//! Start and end of MPI: `MPI_Init` and `MPI_Finalize`.
 
 use crate::buffered;
 use crate::collective;
@@ -23,8 +23,8 @@ use pombo_job::settings::{STATS_FILE, Variable};
 use pombo_job::{JobError, JoinError, Joined, Traffic, WorldChannel};
 use pombo_kernel::{Channel, Limits};
 
-/// Joins the world that the environment names, or makes a world of one, by [`pombo_job::join`] as every program over the
-/// kernel does. Gives the level of thread support.
+/// Joins the world that the environment names, or creates a world of one rank, by [`pombo_job::join`] like every
+/// program over the kernel. Returns the granted level of thread support.
 pub fn init(required: c_int) -> Result<c_int, CommError> {
     if phase() == Phase::Forked {
         return Err(world::absent());
@@ -64,13 +64,13 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     Ok(threads)
 }
 
-/// Waits for everybody, lets the last frames leave, and ends the world.
+/// Waits for all ranks, flushes the last frames, and ends the world.
 pub fn finalize() -> Result<(), CommError> {
-    // First, as it is refused where another call has the world.
+    // The flush is the first step, as it is refused where another call has the world.
     buffered::flush()?;
     #[cfg(feature = "progress-thread")]
     progress_thread::stop();
-    // The others may need repairs of what this rank has broadcast.
+    // The other ranks may need repairs of this rank's broadcasts.
     world::with(|world| {
         world.until(|world| {
             let channel = world.kernel.channel_mut();
@@ -90,7 +90,8 @@ pub fn finalize() -> Result<(), CommError> {
     Ok(())
 }
 
-/// Appends what this rank has sent, and what became of its frames between hosts, to the file that `POMBO_STATS_FILE` names.
+/// Appends this rank's counts of messages sent, and those of its frames between hosts, to the file that
+/// `POMBO_STATS_FILE` names.
 fn report(world: &mut World) {
     let Some(path) = variable(STATS_FILE.name) else {
         return;
@@ -106,13 +107,13 @@ fn report(world: &mut World) {
     } = world.kernel.channel().traffic();
     rejected += world.kernel.rejected();
     let mut line = LogLine::new();
-    // A line of nine numbers fits.
+    // A line of nine numbers fits the buffer.
     let _ = write!(
         line,
         "{rank} {messages} {bytes} {frames} {resent} {repairs} {duplicates} {dropped} {rejected}"
     );
     if let Err(errno) = log::append(path, &line) {
-        // On other hosts the launcher's file is not there.
+        // The launcher's file is not on other hosts.
         if errno.0 == libc::ENOENT && rank.index() > 0 {
             return;
         }
@@ -132,21 +133,21 @@ fn told(variable: &Variable) -> Result<usize, Error> {
     variable.number().map_err(|error| refuse(&error))
 }
 
-/// Who is refused says why, then ends the job with the code that this process will have.
+/// Prints the reason of a refused join, then ends the job with this process's exit code.
 fn turn_away(refused: Box<JoinError>) -> Error {
     let error = refuse_as(refused.rank(), refused.error());
     refused.abort(error.code());
     error
 }
 
-/// What is wrong with the environment is said where it is found, and classed as the standard has it.
+/// Prints an error of the environment, and converts it to an error of MPI.
 fn refuse(error: &JobError) -> Error {
     refuse_as(world_rank(), error)
 }
 
 fn refuse_as(rank: usize, error: &JobError) -> Error {
     let mut line = LogLine::new();
-    // A line that is too long is cut.
+    // A line that is too long is truncated.
     let _ = write!(line, "pombo: rank {rank} cannot join its job: {error}");
     log::error(&line);
     Error::NotJoined

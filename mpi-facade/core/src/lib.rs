@@ -1,6 +1,6 @@
 //! MPI semantics over the Pombo kernel: what the C library's functions do, without their C names.
 //!
-//! `no_std` with an allocator and libc, so that a static program carries only what it calls.
+//! The crate is `no_std` with an allocator and libc, so that a static program contains only what it calls.
 #![no_std]
 
 extern crate alloc;

@@ -12,7 +12,7 @@ use crate::user_buffer::{self, UserAddress};
 use core::ffi::c_int;
 use pombo_kernel::Ticket;
 
-/// `MPI_Mprobe`.
+/// Waits for a message and takes it, as `MPI_Mprobe`.
 pub fn probe(
     from: c_int,
     tag: c_int,
@@ -25,7 +25,7 @@ pub fn probe(
     })
 }
 
-/// `MPI_Improbe`: `None` while there is no message.
+/// Takes a message, as `MPI_Improbe`; `None` while there is none.
 pub fn iprobe(
     from: c_int,
     tag: c_int,
@@ -57,14 +57,14 @@ fn look(
         return Ok(None);
     };
     request::write_source(&mut world.comms, &envelope, status);
-    // Until it is received the message names its communicator as a request does.
+    // Until it is received, the message refers to its communicator as a request does.
     if let Ok(record) = world.comms.get(comm) {
         record.pending += 1;
     }
     Ok(Some(Message(ticket.to_bits() as usize)))
 }
 
-/// `MPI_Mrecv`. The message's handle becomes null once the message is being received.
+/// Receives a taken message, as `MPI_Mrecv`. The message's handle becomes null once its receive is posted.
 pub fn receive(
     buf: UserAddress<'_>,
     count: i64,
@@ -75,7 +75,7 @@ pub fn receive(
     world::with(|world| post(world, buf, count, datatype, message)?.wait(status))
 }
 
-/// `MPI_Imrecv`.
+/// Starts to receive a taken message, as `MPI_Imrecv`.
 pub fn ireceive(
     buf: UserAddress<'static>,
     count: i64,
@@ -94,7 +94,7 @@ fn post<'w>(
 ) -> Result<Posted<'w>, CommError> {
     let handle = *message;
     if handle == MPI_MESSAGE_NO_PROC {
-        // Nobody looks at the buffer and its type.
+        // Without a message the buffer and its datatype are not checked.
         user_buffer::items(count)?;
         *message = Message::NULL;
         return Ok(Posted::over(world, request::RECEIVED_FROM_NOBODY));

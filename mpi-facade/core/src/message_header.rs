@@ -8,34 +8,34 @@ use pombo_netdrivers::HeapStorage;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// What travels in front of every message.
+/// The header of every message.
 #[derive(
     Clone, Copy, PartialEq, Eq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
 )]
 #[repr(C)]
 pub struct MpiHeader {
-    /// Tells communicators apart, and point-to-point from collective traffic.
+    /// The context: it identifies the communicator, and point-to-point or collective traffic.
     pub context: U32,
     /// The tag, 0 to `MPI_TAG_UB`.
     pub tag: U32,
 }
 
-/// What a receive wants.
+/// The pattern of a receive or a probe.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct MpiPattern {
-    /// The tag may be any.
+    /// The context and the tag, which may be [`ANY_TAG`].
     header: MpiHeader,
     source: U16,
 }
 
-/// Stands for any tag; above every tag.
+/// Matches any tag; it is above every tag.
 const ANY_TAG: u32 = u32::MAX;
-/// Stands for any source; above every peer.
+/// Matches any source; it is above every peer.
 const ANY_SOURCE: u16 = u16::MAX;
 
 impl MpiHeader {
-    /// Of a message in a context.
+    /// Creates the header of a message in a context.
     pub fn new(context: u32, tag: u32) -> Self {
         MpiHeader {
             context: U32::new(context),
@@ -45,7 +45,7 @@ impl MpiHeader {
 }
 
 impl MpiPattern {
-    /// `None` stands for any.
+    /// Creates a pattern; `None` matches any source or tag.
     pub fn new(context: u32, source: Option<Peer>, tag: Option<u32>) -> Self {
         MpiPattern {
             header: MpiHeader::new(context, tag.unwrap_or(ANY_TAG)),
@@ -55,7 +55,7 @@ impl MpiPattern {
 }
 
 impl MpiPattern {
-    /// Of what communicator, and whether of its collective traffic.
+    /// Returns the context, which says the communicator and whether the message is collective.
     pub(crate) fn context(&self) -> u32 {
         self.header.context.get()
     }
@@ -67,7 +67,7 @@ impl Header for MpiHeader {
 }
 
 impl Pattern<MpiHeader> for MpiPattern {
-    /// Source and tag, each named or any.
+    /// Four: source and tag are each named or any.
     const CLASSES: usize = 4;
 
     #[inline]
@@ -84,7 +84,7 @@ impl Pattern<MpiHeader> for MpiPattern {
         (source != ANY_SOURCE).then_some(Peer(source))
     }
 
-    /// For the communicator's sake.
+    /// Returns a header for a receive that ends without a message, so that its error names the communicator.
     fn stand_in(&self) -> Option<MpiHeader> {
         Some(self.header)
     }
@@ -108,19 +108,19 @@ impl Pattern<MpiHeader> for MpiPattern {
 
 /// Most ranks of a world.
 pub const RANKS: usize = 1024;
-/// The longest message in bytes that is sent without an announce; `POMBO_EAGER_LIMIT` lowers it.
+/// Most bytes of a message that is sent eagerly, without a rendezvous; `POMBO_EAGER_LIMIT` lowers it.
 pub const EAGER: usize = 8192;
-/// Unexpected messages that a rank keeps for each peer, at most; `POMBO_UNEXPECTED_CREDIT` lowers it. A peer that has used
-/// them up keeps its messages itself, so a rank never holds more than ranks x credit x eager limit bytes.
+/// Most unexpected messages that a rank keeps for each peer; `POMBO_UNEXPECTED_CREDIT` lowers it. A peer without credit
+/// keeps its messages itself, so a rank never holds more than ranks x credit x eager limit bytes.
 pub const CREDIT: u32 = 128;
 
-/// Bytes that copies of messages take in a rank, at most, each with [`pombo_kernel::facade::COPY_OVERHEAD`]: standard
-/// sends of up to [`EAGER`] bytes that would wait for their receives go on as copies. `POMBO_SEND_BUFFER_BYTES` says
-/// otherwise.
+/// Most bytes that copies of messages take in a rank, each with [`pombo_kernel::facade::COPY_OVERHEAD`]: standard sends
+/// of up to [`EAGER`] bytes that would wait for their receives are copied and complete. `POMBO_SEND_BUFFER_BYTES`
+/// overrides it.
 pub const SEND_BUFFER_BYTES: usize = 64 << 20;
 
-/// The composition of the MPI library: large counts, rendezvous, tables that grow up to a million requests, copies of
-/// short sends.
+/// The composition of the MPI library: large counts, rendezvous, tables that grow up to a million requests, and copies
+/// of short sends.
 pub type MpiComposition = Composition<
     U64,
     Rendezvous<EAGER>,
@@ -133,5 +133,5 @@ pub type MpiComposition = Composition<
     Buffered,
 >;
 
-/// What every rank of a job must share; the memory file carries it.
+/// The fingerprint of the settings that all ranks of a job must share; the shared-memory file contains it.
 pub const FINGERPRINT: u64 = pombo_kernel::fingerprint::<MpiHeader, MpiComposition>();

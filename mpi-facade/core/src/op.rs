@@ -1,6 +1,6 @@
-//! The predefined operations of reductions: which datatypes each takes, and the loop that applies it.
+//! The predefined reduction operations: which datatypes each accepts, and the loop that applies it.
 //!
-//! For the collectives and for `mpi-facade/abi`. Operations that a program makes live elsewhere.
+//! The collectives and `mpi-facade/abi` use them. Operations that a program makes are not here.
 
 mod long_double;
 mod loops;
@@ -21,14 +21,14 @@ pub use names::name;
 pub struct Reduction(Loop);
 
 impl Reduction {
-    /// `inout[i] = input[i] op inout[i]` for the items of both regions, laid out by the datatype's extent; gaps and
-    /// padding are left alone. The two may be the same memory, but must not overlap otherwise.
+    /// Applies `inout[i] = input[i] op inout[i]` to the items of both regions, laid out by the datatype's extent; gaps
+    /// and padding stay unchanged. The regions may be the same memory, but must not overlap otherwise.
     pub(crate) fn apply(&self, input: &Region, inout: &Region) {
         (self.0)(Operand::of(input), Operand::of(inout));
     }
 }
 
-/// `MPI_Reduce_local`.
+/// Reduces two local buffers, as `MPI_Reduce_local`.
 pub fn reduce_local(
     input: UserAddress<'_>,
     inout: UserAddress<'_>,
@@ -54,7 +54,7 @@ pub fn reduce_local(
     Ok(())
 }
 
-/// Binds `op` to `datatype` for a reduction; an error for what the standard does not allow there.
+/// Binds `op` to `datatype` for a reduction; fails where the standard does not allow the pair in one.
 pub fn reduction(op: Op, datatype: Datatype) -> Result<Reduction, Error> {
     match is_for_windows_only(op) {
         true => Err(Error::Argument {
@@ -66,7 +66,7 @@ pub fn reduction(op: Op, datatype: Datatype) -> Result<Reduction, Error> {
     }
 }
 
-/// Binds `op` to `datatype`, both predefined; an error for what the standard does not allow.
+/// Binds `op` to `datatype`, both predefined; fails where the standard does not allow the pair.
 fn check(op: Op, datatype: Datatype) -> Result<Reduction, Error> {
     let known = datatype::predefined(datatype).ok_or(Error::Handle {
         kind: Kind::Datatype,
@@ -83,17 +83,18 @@ fn check(op: Op, datatype: Datatype) -> Result<Reduction, Error> {
     Ok(Reduction(run))
 }
 
-/// Whether the order of the operands is free. So it is for all that collectives take.
+/// Returns whether the operation commutes: all that collectives accept do.
 pub const fn is_commutative(op: Op) -> bool {
     !is_for_windows_only(op)
 }
 
-/// Whether only accumulation in windows may use it, collectives not.
+/// Returns whether only accumulation in windows may use the operation.
 pub const fn is_for_windows_only(op: Op) -> bool {
     matches!(op, MPI_REPLACE | MPI_NO_OP)
 }
 
-/// Which families an operation takes: the standard's table, and logical operations on what both languages share.
+/// Returns whether an operation accepts a family: the standard's table, and logical operations on integers that C and
+/// Fortran share.
 const fn takes(op: Op, family: Family) -> bool {
     use Family::*;
     match op {

@@ -1,4 +1,4 @@
-//! Point-to-point calls: check, build a header, call the kernel. Source: MPI 5.0, chapter 3.
+//! Point-to-point calls: they check arguments, build a header, and call the kernel. Source: MPI 5.0, chapter 3.
 
 use crate::any_source_failure;
 use crate::comm::CommRecord;
@@ -14,7 +14,7 @@ use crate::user_buffer::{self, Region, UserAddress};
 use core::ffi::c_int;
 use pombo_kernel::{Mode, Peer};
 
-/// `MPI_Send` and `MPI_Ssend`.
+/// Sends and waits, as `MPI_Send` and `MPI_Ssend`.
 #[inline(always)]
 pub fn send(
     mode: Mode,
@@ -33,7 +33,8 @@ pub fn send(
     world::with_fast((), send, in_turn)
 }
 
-/// In the order of [`post_send`]'s arguments, so that [`send`] puts them in place once.
+/// Sends as [`send`] does, where the fast path is not open. The arguments have [`post_send`]'s order, so that [`send`]
+/// puts them in registers once.
 #[cold]
 #[inline(never)]
 fn send_in_turn(
@@ -51,7 +52,7 @@ fn send_in_turn(
     })
 }
 
-/// `MPI_Isend` and `MPI_Issend`.
+/// Starts a send, as `MPI_Isend` and `MPI_Issend`.
 #[inline]
 pub fn isend(
     mode: Mode,
@@ -88,7 +89,7 @@ fn isend_in_turn(
     })
 }
 
-/// Why nothing was posted by the call before this one.
+/// Returns why the last post was refused.
 #[cold]
 #[inline(never)]
 fn refused() -> CommError {
@@ -97,7 +98,7 @@ fn refused() -> CommError {
     why.map_or_else(|failure| failure, |why| why.unwrap_or(unsaid))
 }
 
-/// `MPI_Recv`.
+/// Receives and waits, as `MPI_Recv`.
 #[inline]
 pub fn receive(
     buf: UserAddress<'_>,
@@ -114,7 +115,7 @@ pub fn receive(
     })
 }
 
-/// `MPI_Irecv`.
+/// Starts a receive, as `MPI_Irecv`.
 #[inline]
 pub fn ireceive(
     buf: UserAddress<'static>,
@@ -149,22 +150,22 @@ fn ireceive_in_turn(
     })
 }
 
-/// One side of an exchange: memory, partner, tag.
+/// One side of an exchange: memory, partner and tag.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'m> {
     /// Address of the items.
     pub buf: UserAddress<'m>,
-    /// How many.
+    /// Number of items.
     pub count: i64,
-    /// Of what.
+    /// The datatype of each item.
     pub datatype: Datatype,
-    /// Destination or source.
+    /// The rank of the destination or the source.
     pub partner: c_int,
     /// The tag.
     pub tag: c_int,
 }
 
-/// `MPI_Sendrecv`.
+/// Sends and receives, as `MPI_Sendrecv`.
 pub fn exchange(
     send: Side<'_>,
     receive: Side<'_>,
@@ -179,7 +180,7 @@ pub fn exchange(
             datatype,
             ..
         } = receive;
-        // Before anything leaves.
+        // The receive is checked before anything is sent.
         check_receive(world, buf, count, datatype, from, into, comm)?;
         let (to, tag, mode) = (send.partner, send.tag, Mode::Standard);
         let outgoing = post_send(
@@ -197,7 +198,7 @@ pub fn exchange(
         let incoming = post_receive(world, buf, count, datatype, from, into, comm);
         let received = incoming.begun()?.wait(status);
         match received {
-            // The other side of the send has no part in that.
+            // The error of this receive does not concern the receiver of the send, so the send completes first.
             Err(failure) if is_own(outgoing.world(), &failure) => {
                 outgoing.wait_sent()?;
                 Err(failure)
@@ -208,13 +209,13 @@ pub fn exchange(
     })
 }
 
-/// Has a receive failed because of its own buffer, and goes the program on?
+/// Returns whether a receive has failed because of its own buffer and the program continues.
 #[cold]
 fn is_own(world: &mut World, failure: &CommError) -> bool {
     matches!(failure.error, Error::Truncated { .. }) && !errhandler::is_fatal(world, failure)
 }
 
-/// `MPI_Iprobe`: the status of the first message that matches.
+/// Returns the status of the first message that matches, as `MPI_Iprobe`.
 pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, CommError> {
     world::with(move |world| match pattern(world, from, tag, comm)? {
         Some(pattern) => world.probe_for(pattern, |world| look(world, pattern, comm)),
@@ -222,7 +223,7 @@ pub fn iprobe(from: c_int, tag: c_int, comm: Comm) -> Result<Option<Status>, Com
     })
 }
 
-/// `MPI_Probe`.
+/// Waits for a message and returns its status, as `MPI_Probe`.
 pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, CommError> {
     world::with(move |world| match pattern(world, from, tag, comm)? {
         Some(pattern) => wait_for(world, pattern, |world| look(world, pattern, comm)),
@@ -230,7 +231,7 @@ pub fn probe(from: c_int, tag: c_int, comm: Comm) -> Result<Status, CommError> {
     })
 }
 
-/// Waits for a message that is wanted, until no rank is left that could send it.
+/// Waits for a message with the pattern, until no rank is left that could send it.
 pub(crate) fn wait_for<R>(
     world: &mut World,
     pattern: MpiPattern,
@@ -287,7 +288,7 @@ pub(crate) fn post_send<'w>(
     Posted::send(world, mode, peer, header, region, comm)
 }
 
-/// What a send is to carry, and where; none to `MPI_PROC_NULL`.
+/// Returns a send's data and destination; `None` to `MPI_PROC_NULL`.
 #[inline(always)]
 fn check_send(
     world: &mut World,
@@ -302,7 +303,7 @@ fn check_send(
     let record = world.comms.get(comm)?;
     let tag = check_tag(tag).map_err(&failure)?;
     let Some(peer) = partner(record, to).map_err(&failure)? else {
-        // Nobody looks at the buffer and its type.
+        // For `MPI_PROC_NULL` the buffer and its datatype are not checked.
         user_buffer::items(count).map_err(&failure)?;
         return Ok(None);
     };
@@ -331,7 +332,7 @@ fn post_receive<'w>(
     }
 }
 
-/// What a receive wants, and where it goes; none from `MPI_PROC_NULL`.
+/// Returns a receive's pattern and buffer; `None` from `MPI_PROC_NULL`.
 #[inline(always)]
 fn check_receive(
     world: &mut World,
@@ -353,7 +354,7 @@ fn check_receive(
     Ok(Some((pattern, region)))
 }
 
-/// What a probe asks for; none from `MPI_PROC_NULL`.
+/// Returns a probe's pattern; `None` from `MPI_PROC_NULL`.
 pub(crate) fn pattern(
     world: &mut World,
     from: c_int,
@@ -381,7 +382,7 @@ fn pattern_of(record: &CommRecord, from: c_int, tag: c_int) -> Result<MpiPattern
     Ok(MpiPattern::new(record.context * 2, source, tag))
 }
 
-/// The peer of a partner; none for `MPI_PROC_NULL`.
+/// Returns the peer of a partner; `None` for `MPI_PROC_NULL`.
 #[inline]
 fn partner(record: &CommRecord, rank: c_int) -> Result<Option<Peer>, Error> {
     match rank {

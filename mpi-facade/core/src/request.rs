@@ -1,4 +1,4 @@
-//! Requests: a handle is the kernel's ticket as a number, so there is no table of requests.
+//! Requests: a handle is the kernel's ticket as an integer, so there is no table of requests.
 
 mod handle;
 
@@ -16,8 +16,8 @@ use crate::stall_recovery;
 use crate::status::Status;
 use pombo_kernel::Ticket;
 
-/// Looks whether a request is over and if so writes its status. `MPI_REQUEST_NULL` is always over. Makes no progress.
-/// An error is the handle's.
+/// Tests whether a request is complete; then writes its status and ends it. `MPI_REQUEST_NULL` is always complete. It
+/// makes no progress. `Err` means an invalid handle.
 pub(crate) fn test_one(
     world: &mut World,
     request: Request,
@@ -32,7 +32,7 @@ pub(crate) fn test_one(
     })
 }
 
-/// As [`test_one`], but the handle stays alive.
+/// Does what [`test_one`] does, but keeps the handle.
 pub(crate) fn peek(
     world: &mut World,
     request: Request,
@@ -44,7 +44,7 @@ pub(crate) fn peek(
         return (ops.peek)(world, request, status);
     }
     if ticket(request).is_none() {
-        // Without state: there is nothing that could end.
+        // Such a request has no state that could end.
         return test_one(world, request, status);
     }
     let World { kernel, comms, .. } = world;
@@ -64,7 +64,7 @@ pub(crate) fn peek(
     Ok(failed.map_or(RequestState::Complete, RequestState::Failed))
 }
 
-/// Is it over? What went wrong with it goes to `failed`, which only then is written to.
+/// Tests whether a request is complete, and ends it. Writes the operation's failure, if any, to `failed`.
 #[inline(always)]
 fn is_complete(
     world: &mut World,
@@ -89,7 +89,7 @@ fn is_complete(
         Ok(Some(over)) => {
             let (received, envelope) = (over.received, over.envelope);
             write_status(comms, received, envelope, over.outcome, status, failed);
-            // Collective traffic is not a user's request.
+            // Requests of collective operations are not counted.
             if let Some(context) = envelope.map(|envelope| envelope.header().context.get())
                 && context.is_multiple_of(2)
             {
@@ -97,12 +97,12 @@ fn is_complete(
             }
         }
     }
-    // It is over, and of no use any more.
+    // The operation is complete, so its ticket is freed.
     let _ = kernel.claim(ticket);
     Ok(true)
 }
 
-/// Of a request that is no ticket.
+/// Tests a request that is not a ticket.
 #[cold]
 fn is_other_complete(
     world: &mut World,
@@ -142,7 +142,7 @@ fn unknown(request: Request, error: pombo_kernel::Error) -> CommError {
     }
 }
 
-/// Waits for one request; its error is the call's error. Its handle becomes null if, and only if, it is over.
+/// Waits for one request and returns its failure. The handle becomes null if, and only if, the operation is complete.
 #[inline(always)]
 pub(crate) fn wait_one(
     world: &mut World,
@@ -160,7 +160,7 @@ pub(crate) fn wait_one(
     }
 }
 
-/// Waits for one request. `attend` is called now and then while that is in vain.
+/// Waits for one request. `attend` is called at intervals while polls find nothing.
 #[inline(always)]
 fn wait_until_over(
     world: &mut World,
@@ -180,7 +180,7 @@ fn wait_until_over(
     Ok(())
 }
 
-/// `MPI_Wait`. The handle becomes null if the request is over, well or not.
+/// Waits for a request, as `MPI_Wait`. The handle becomes null if the request is complete, with or without an error.
 pub fn wait(request: &mut Request, status: &mut Status) -> Result<(), CommError> {
     world::with_fast(
         (request, status),
@@ -210,7 +210,8 @@ fn wait_in_turn(request: &mut Request, status: &mut Status) -> Result<(), CommEr
     })
 }
 
-/// `MPI_Test`: false while the request is not over. The handle becomes null if it is, well or not.
+/// Tests a request, as `MPI_Test`: returns false while it is not complete. The handle becomes null if it is, with or
+/// without an error.
 pub fn test(request: &mut Request, status: &mut Status) -> Result<bool, CommError> {
     world::with(|world| {
         world.make_progress()?;
@@ -229,8 +230,8 @@ pub fn test(request: &mut Request, status: &mut Status) -> Result<bool, CommErro
     })
 }
 
-/// `MPI_Waitall`: waits for one after the other; each handle becomes null. `over` hears of each with its index and
-/// what went wrong with it, and of its status if there is somebody who wants them.
+/// Waits for requests one after the other, as `MPI_Waitall`; each handle becomes null. `over` is called with the index,
+/// status and failure of each one that failed, and of all if the caller wants the statuses.
 pub fn wait_all(
     requests: &mut [Request],
     wanted: bool,
@@ -253,7 +254,7 @@ pub fn wait_all(
             left[0] = Request::NULL;
             let index = next;
             next += 1;
-            // What ends the program does not wait for the others: they may never be over.
+            // A fatal error does not wait for the other requests, which may never complete.
             if let Some(failure) = failed
                 && errhandler::is_fatal(world, &failure)
             {
@@ -267,7 +268,8 @@ pub fn wait_all(
     })
 }
 
-/// Ends the first requests of an array, as far as they are over, went well and nobody wants to know more: how many.
+/// Ends requests from the start of an array while they are complete, without a failure and without a status to write.
+/// Returns how many.
 #[inline(never)]
 fn test_all_inline(world: &mut World, requests: &mut [Request]) -> usize {
     let World { kernel, comms, .. } = world;
@@ -276,7 +278,7 @@ fn test_all_inline(world: &mut World, requests: &mut [Request]) -> usize {
             return true;
         }
         match kernel.take_completed(Ticket::from_bits(request.0 as u64)) {
-            // Collective traffic is not a user's request.
+            // Requests of collective operations are not counted.
             Some(header) if header.context.get().is_multiple_of(2) => {
                 comms.settled(header.context.get());
                 true
@@ -322,7 +324,7 @@ fn write_status(
     }
 }
 
-/// Cancellation is not an error in MPI.
+/// Notes a failure; cancellation is a status and no error in MPI.
 #[cold]
 fn end_with_errors(
     error: pombo_kernel::Error,
@@ -337,7 +339,7 @@ fn end_with_errors(
     }
 }
 
-/// Writes the status that tells of a message.
+/// Writes source and tag of a message to the status.
 #[inline]
 pub(crate) fn write_source(
     comms: &mut Comms,

@@ -1,4 +1,4 @@
-//! The first of several requests that is over, and taking one back. Source: MPI 5.0, sections 3.7.5 and 3.8.4.
+//! Waiting and testing for some of several requests, and cancellation. Source: MPI 5.0, sections 3.7.5 and 3.8.4.
 
 use crate::any_source_failure;
 use crate::constants::*;
@@ -9,18 +9,19 @@ use crate::stall_recovery;
 use crate::status::Status;
 use pombo_kernel::Ticket;
 
-/// What a look at several requests shows.
+/// The result of testing several requests.
 #[derive(Clone, Copy, Debug)]
 pub enum Completion {
-    /// None of them names an operation.
+    /// None of them is active.
     NoneActive,
-    /// None of them is over.
+    /// None of them is complete.
     Pending,
-    /// That one is over; if something went wrong with it, what.
+    /// The one at this index is complete, with its failure if it has one.
     Complete(usize, Option<CommError>),
 }
 
-/// `MPI_Waitany`: the first one that is over. Its handle becomes null. Never [`Completion::Pending`].
+/// Waits for the first complete request, as `MPI_Waitany`. Its handle becomes null. Never returns
+/// [`Completion::Pending`].
 pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Completion, CommError> {
     world::with(|world| {
         world.until(|world| match first_complete(world, requests, status)? {
@@ -35,7 +36,7 @@ pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Complet
     })
 }
 
-/// `MPI_Testany`: as [`wait_any`], without waiting.
+/// Tests as [`wait_any`] without waiting, as `MPI_Testany`.
 pub fn test_any(requests: &mut [Request], status: &mut Status) -> Result<Completion, CommError> {
     world::with(|world| {
         world.make_progress()?;
@@ -50,8 +51,8 @@ pub fn test_any(requests: &mut [Request], status: &mut Status) -> Result<Complet
     })
 }
 
-/// `MPI_Testsome`, and `MPI_Waitsome` after it has waited for one: `over` hears of each that is over, with its index
-/// from `first` on. Makes no progress.
+/// Tests all requests, as `MPI_Testsome`, and as `MPI_Waitsome` after it has waited for one: `over` is called for each
+/// complete one, with its index from `first` on. It makes no progress.
 pub fn each_complete(
     requests: &mut [Request],
     first: usize,
@@ -97,14 +98,14 @@ fn first_complete(
     Ok(seen)
 }
 
-/// `MPI_Cancel`: the operation is over soon, with or without a message; its status says which.
+/// Cancels a request, as `MPI_Cancel`: the operation completes soon, with or without a message; its status says which.
 pub fn cancel(request: Request) -> Result<(), CommError> {
     let unknown = Error::Handle {
         kind: Kind::Request,
         got: request.0,
     };
     world::with(|world| match request {
-        // What is over stays as it is.
+        // A complete request stays as it is.
         request::SENT | request::RECEIVED_FROM_NOBODY => Ok(()),
         _ if request == Request::NULL || request::has_request_ops(request) => Err(unknown.into()),
         _ => match world.kernel.cancel(Ticket::from_bits(request.0 as u64)) {

@@ -1,5 +1,5 @@
-//! Requests that are looked at and stay, requests that end together or not at all, and handles that are given up.
-//! Source: MPI 5.0, sections 3.7.3 to 3.7.6.
+//! Tests that keep the handles, tests of all requests together, and freed requests. Source: MPI 5.0, sections 3.7.3 to
+//! 3.7.6.
 
 use crate::any_source_failure;
 use crate::constants::*;
@@ -11,22 +11,22 @@ use crate::stall_recovery;
 use crate::status::Status;
 use alloc::vec::Vec;
 
-/// Requests whose handles were given up while they were under way.
+/// Requests that were freed while they were under way.
 #[derive(Default)]
 struct Freed {
     requests: Vec<Request>,
-    /// When there are so many, those that are over go. Twice as many as were left the last time.
+    /// Number of requests at which complete ones are removed: twice the number that the last removal left.
     most: usize,
 }
 
-/// Fewer freed requests than this are never gone through.
+/// Fewest freed requests at which complete ones are removed.
 const FEW: usize = 16;
 
-/// Hears of each request: its index, its status, what went wrong with it.
+/// Called for each request with its index, its status and its failure.
 pub type OnComplete<'a> = &'a mut dyn FnMut(usize, &Status, Option<CommError>);
 
-/// `MPI_Testall`: false, and nothing has changed, while one of them is not over. Else all handles become null, and
-/// `over` hears of each with its index, its status and what went wrong with it.
+/// Tests all requests, as `MPI_Testall`: returns false and changes nothing while one is not complete. Else all handles
+/// become null, and `over` is called for each.
 pub fn test_all(requests: &mut [Request], over: OnComplete<'_>) -> Result<bool, CommError> {
     let all = get_status_all(requests, over)?;
     if all {
@@ -41,8 +41,8 @@ pub fn test_all(requests: &mut [Request], over: OnComplete<'_>) -> Result<bool, 
     Ok(all)
 }
 
-/// `MPI_Request_get_status_all`: false while one of them is not over. Else `over` hears of each as in [`test_all`],
-/// and the handles stay.
+/// Tests all requests and keeps the handles, as `MPI_Request_get_status_all`: returns false while one is not complete.
+/// Else `over` is called as in [`test_all`].
 pub fn get_status_all(requests: &[Request], over: OnComplete<'_>) -> Result<bool, CommError> {
     world::with(|world| {
         world.make_progress()?;
@@ -71,8 +71,8 @@ pub fn get_status_all(requests: &[Request], over: OnComplete<'_>) -> Result<bool
     })
 }
 
-/// `MPI_Request_get_status` of one request, and `_any` of several: the first from `first` on that is over; its handle
-/// stays.
+/// Tests one request and keeps the handle, as `MPI_Request_get_status`; for its `_any` form it returns the first
+/// complete one from `first` on.
 pub fn get_status(
     requests: &[Request],
     first: usize,
@@ -106,7 +106,7 @@ pub fn get_status(
     })
 }
 
-/// `MPI_Request_free`: the operation goes on, and nobody hears how it ends.
+/// Frees a request, as `MPI_Request_free`: the operation continues, and its failure is not reported.
 pub fn free(request: Request) -> Result<(), CommError> {
     world::with(|world| {
         if request == Request::NULL || request::has_request_ops(request) {

@@ -1,5 +1,6 @@
-//! Every environment variable whose name begins with `POMBO_`: what it may say, what holds without it, what it means.
-//! `init` checks all of them, whatever the network; a launcher does before it starts anybody, so that a job says it once.
+//! The environment variables whose names begin with `POMBO_`: their valid values, defaults and meanings. `init` checks
+//! all of them, whatever the network; a launcher checks them before it starts a rank, so that a job reports an error
+//! once.
 
 mod former;
 mod table;
@@ -14,15 +15,15 @@ use crate::collective::{self, Selection};
 use pombo_job::JobError;
 use pombo_job::settings::{self, Variable, Verdict};
 
-/// What a rank reads or finds: of its job and of MPI, but for those that choose algorithms, which
-/// [`crate::collective::TABLE`] has.
+/// The variables of the job and of MPI that a rank reads, except those that select algorithms, which are in
+/// [`crate::collective::TABLE`].
 pub const TABLES: [&[Variable]; 2] = [settings::VARIABLES, VARIABLES];
 
-/// Those that the launcher alone reads: its own table says what they may say, and a rank leaves them alone.
+/// The variables that only the launcher reads: its own table has their valid values, and a rank ignores them.
 pub const OF_LAUNCHER: [&str; 4] = ["POMBO_LIB", "POMBO_CC", "POMBO_CXX", "POMBO_KILL_TIMEOUT"];
 
-/// What is to be said of a variable, by these tables: [`TABLES`], and the launcher's where that is who asks. A value
-/// that is no text is `None`.
+/// Checks a variable against these tables: [`TABLES`], and the launcher's if the launcher calls. A value that is not
+/// valid UTF-8 is `None`.
 pub fn check(tables: &[&'static [Variable]], name: &str, value: Option<&str>) -> Verdict {
     let mut choices = collective::TABLE.iter();
     if let Some(choice) = choices.find(|choice| choice.variable() == name) {
@@ -43,7 +44,8 @@ pub fn check(tables: &[&'static [Variable]], name: &str, value: Option<&str>) ->
     settings::check(tables, OF_LAUNCHER.into_iter().chain(choices), name, value)
 }
 
-/// Of this process: the first that is wrong. The first rank says which ones nobody knows, if no launcher has.
+/// Checks the variables of this process; returns the first invalid one. The first rank reports unknown variables, if no
+/// launcher has.
 pub(crate) fn check_all() -> Result<(), JobError> {
     settings::check_all(|name, value| check(&TABLES, name, value))
 }
@@ -109,7 +111,7 @@ mod tests {
         }
     }
 
-    /// What readers take where a variable is not set could be given.
+    /// Checks that the defaults of variables are valid values.
     #[test]
     fn defaults_fit() {
         for variable in [
@@ -135,7 +137,7 @@ mod tests {
         }
     }
 
-    /// A rank knows the names and no more.
+    /// Checks that a rank knows the launcher's variables by name only.
     #[test]
     fn what_the_launcher_alone_reads_is_left_alone() {
         for name in OF_LAUNCHER {

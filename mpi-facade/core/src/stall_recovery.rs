@@ -1,6 +1,5 @@
-//! What a call that waits or asks in vain does now and then. A short standard send that waits for its receive goes on
-//! as a copy, and is over: programs count on it that such a send does not wait. A receive from anybody ends for which
-//! nobody is left.
+//! What a call that polls without success does at intervals. A short standard send that waits for its receive is copied
+//! and completes: programs rely on such a send not waiting. A receive from `MPI_ANY_SOURCE` fails if no sender is left.
 
 use crate::any_source_failure;
 use crate::constants::Request;
@@ -9,10 +8,10 @@ use crate::runtime::world::World;
 use pombo_job::log::{self, LogLine};
 use pombo_kernel::Error;
 
-/// Looks in a row that found no room for a copy, and the user is told, once: what comes next is a sleep.
+/// Consecutive checks without room for a copy after which the user is warned, once; after them the rank sleeps.
 const WARN_AFTER: u32 = 2;
 
-/// Looks after the requests that the call waits for.
+/// Checks the requests that the call waits for.
 #[cold]
 pub(crate) fn check(world: &mut World, requests: &[Request]) {
     for ticket in requests.iter().filter_map(|it| ticket(*it)) {
@@ -25,7 +24,7 @@ pub(crate) fn check(world: &mut World, requests: &[Request]) {
     any_source_failure::fail_orphaned(world, requests);
 }
 
-/// A send waits for its receive, as there is no room for its copy.
+/// Warns that a send waits for its receive, as there is no room for its copy.
 fn warn(world: &mut World) {
     world.idle_counts.stalled = world.idle_counts.stalled.saturating_add(1);
     if world.idle_counts.stalled != WARN_AFTER {

@@ -1,7 +1,7 @@
 //! `MPI_Status` as C lays it out, and where Pombo keeps the length of a message in it.
 //!
-//! `internal[0]` and `internal[1]` are the low and high half of the received bytes, bit 0 of `internal[2]`
-//! says that the operation was cancelled, `internal[3]` and `internal[4]` are zero. Only this file knows.
+//! `internal[0]` and `internal[1]` are the low and high half of the received bytes, bit 0 of `internal[2]` says that
+//! the operation was cancelled, `internal[3]` and `internal[4]` are zero. Only this file uses them.
 
 use crate::c_arguments::OutPointer;
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_PROC_NULL};
@@ -10,10 +10,10 @@ use core::mem::offset_of;
 use static_assertions::const_assert_eq;
 
 const CANCELLED: c_int = 1;
-/// In place of an error: nobody has asked for it. No error has this code.
+/// In place of an error that is not to be written. No error has this code.
 const UNSAID: c_int = c_int::MIN;
 
-/// What is known of a finished operation: eight ints, as the ABI demands.
+/// The status of a completed operation: eight ints, as the ABI requires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Status {
@@ -33,23 +33,23 @@ const BYTES: usize = offset_of!(Status, internal);
 const FLAGS: usize = BYTES + 2 * size_of::<c_int>();
 
 impl Status {
-    /// Where the rank of the sender lies, for [`OutPointer::part`].
+    /// Byte offset of the sender's rank, for [`OutPointer::part`].
     pub const SOURCE: usize = offset_of!(Status, source);
-    /// Where the tag lies.
+    /// Byte offset of the tag.
     pub const TAG: usize = offset_of!(Status, tag);
-    /// Where the error lies.
+    /// Byte offset of the error.
     pub const ERROR: usize = offset_of!(Status, error);
 
     /// The standard's empty status, of `MPI_REQUEST_NULL` and of an inactive persistent request: without an error.
     pub const EMPTY: Self = Self::SENT.with_error(0);
 
-    /// Of a send.
+    /// The status of a send.
     pub const SENT: Self = Self::received(MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 
-    /// Of a receive from `MPI_PROC_NULL`.
+    /// The status of a receive from `MPI_PROC_NULL`.
     pub const PROC_NULL: Self = Self::received(MPI_PROC_NULL, MPI_ANY_TAG, 0);
 
-    /// Of a message of `bytes` bytes.
+    /// Returns the status of a message of `bytes` bytes.
     pub const fn received(source: c_int, tag: c_int, bytes: u64) -> Self {
         let internal = [bytes as c_int, (bytes >> 32) as c_int, 0, 0, 0];
         Self {
@@ -60,12 +60,12 @@ impl Status {
         }
     }
 
-    /// The same with an error, for calls that complete several operations.
+    /// Returns the status with an error, for calls that complete several operations.
     pub const fn with_error(self, error: c_int) -> Self {
         Self { error, ..self }
     }
 
-    /// The received bytes.
+    /// Returns the received bytes.
     pub const fn bytes(&self) -> u64 {
         self.internal[0] as u32 as u64 | (self.internal[1] as u32 as u64) << 32
     }
@@ -76,7 +76,7 @@ impl Status {
         self.internal[1] = (bytes >> 32) as c_int;
     }
 
-    /// Whether the operation was cancelled.
+    /// Returns whether the operation was cancelled.
     pub const fn cancelled(&self) -> bool {
         self.internal[2] & CANCELLED != 0
     }
@@ -86,18 +86,18 @@ impl Status {
         self.internal[2] = self.internal[2] & !CANCELLED | cancelled as c_int;
     }
 
-    /// The received bytes of a status in C memory. Reads nothing else, as nobody may have written the rest.
+    /// Reads the received bytes of a status in C memory. It reads nothing else, as the rest may be uninitialised.
     pub fn load_bytes(from: OutPointer<Self>) -> u64 {
         let [low, high] = from.part::<[c_int; 2], BYTES>().get();
         low as u32 as u64 | (high as u32 as u64) << 32
     }
 
-    /// Whether the operation of a status in C memory was cancelled. Reads nothing else.
+    /// Reads whether the operation of a status in C memory was cancelled. It reads nothing else.
     pub fn load_cancelled(from: OutPointer<Self>) -> bool {
         from.part::<c_int, FLAGS>().get() & CANCELLED != 0
     }
 
-    /// Replaces the received bytes of a status in C memory, of which nothing needs to be written yet.
+    /// Replaces the received bytes of a status in C memory, which may be uninitialised.
     pub fn store_bytes(to: OutPointer<Self>, bytes: u64) {
         let halves = [bytes as c_int, (bytes >> 32) as c_int];
         to.part::<[c_int; 2], BYTES>().set(halves);
@@ -108,8 +108,8 @@ impl Status {
         to.part::<c_int, FLAGS>().set(cancelled.into());
     }
 
-    /// Writes this status to C memory, `error` excepted unless it is known: calls that complete one operation must
-    /// leave it alone, and nobody may have written it.
+    /// Writes this status to C memory, except an `error` that is not set: calls that complete one operation must not
+    /// change it, and it may be uninitialised.
     #[inline]
     pub fn store(self, to: OutPointer<Self>) {
         to.part::<c_int, { Self::SOURCE }>().set(self.source);

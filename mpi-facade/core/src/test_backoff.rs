@@ -1,5 +1,5 @@
-//! Programs that ask again and again whether something is over, instead of waiting for it: where ranks share
-//! processors, the others get a turn. For the calls that do not wait.
+//! Back-off for programs that test repeatedly instead of waiting: where ranks share processors, such a call yields to
+//! the others at intervals. Only calls that do not wait use it.
 
 use crate::any_source_failure;
 use crate::message_header::MpiPattern;
@@ -12,7 +12,7 @@ use pombo_netdrivers::wait::constants::{
 };
 
 impl World {
-    /// Lets messages come and go, for a call that does not wait.
+    /// Makes progress, for a call that does not wait.
     #[inline]
     pub(crate) fn make_progress(&mut self) -> Result<(), CommError> {
         self.kernel.check_messages()?;
@@ -20,8 +20,8 @@ impl World {
         Ok(())
     }
 
-    /// Looks for a message without waiting for one. Where a probe has found one that its sender keeps, the sender is
-    /// asked again before the answer is no: that takes until it is in a call.
+    /// Probes for a message without waiting for one. Where an earlier probe has found one that its sender keeps, the
+    /// sender is queried again before the answer is no: that waits until the sender is in a call.
     pub(crate) fn probe_for<R>(
         &mut self,
         pattern: MpiPattern,
@@ -46,7 +46,7 @@ impl World {
         Ok(found)
     }
 
-    /// The call's answer is that nothing is over, after a [`World::make_progress`].
+    /// Backs off if due, in a call that returns "not complete" after a [`World::make_progress`].
     #[inline]
     pub(crate) fn test_backoff(&mut self) -> Result<(), CommError> {
         self.idle_counts.untested.0 += 1;

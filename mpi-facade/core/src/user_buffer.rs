@@ -1,8 +1,8 @@
-//! Message buffers: as C passes them, what calls check of them first, and as the kernel borrows them: an address, a
-//! number of items and their shape. No Rust reference to them is ever made, for they may hold padding and bytes that
-//! nobody has initialised. Whatever copies or reduces user memory does so here.
+//! Message buffers: as C passes them, the checks on them, and as the kernel borrows them: an address, a number of items
+//! and their shape. No Rust reference to them is ever made, as they may hold padding and uninitialised bytes. All
+//! copies and reductions of user memory are here.
 //!
-//! The functions of `mpi-facade/abi` take a [`UserAddress`] where C passes a buffer, and nothing else makes one, but
+//! The functions of `mpi-facade/abi` take a [`UserAddress`] where C passes a buffer, and nothing else makes one, except
 //! for memory that Rust lends. So the value itself carries the promise of its C caller, and every function that takes
 //! one is safe.
 
@@ -20,9 +20,9 @@ use zerocopy::FromBytes;
 /// The address of a message buffer, or `MPI_IN_PLACE`.
 ///
 /// The C caller promises (MPI 5.0, sections 3.2.2, 3.2.4, 3.7.2 and 6.12): where the standard has the call use this
-/// buffer, as many items lie there as the count and the datatype beside it say, and what is sent or reduced is
-/// initialised. They stay until the call, or its request, is over, and so long nobody writes to what is sent, nor
-/// touches what is received.
+/// buffer, it has as many items as its count and datatype say, and the items to be sent or reduced are initialised.
+/// They stay valid until the call, or its request, is complete; until then nothing writes to data being sent or
+/// accesses data being received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct UserAddress<'m>(*mut c_void, PhantomData<&'m mut [u8]>);
@@ -31,23 +31,23 @@ impl<'m> UserAddress<'m> {
     /// `MPI_IN_PLACE`.
     pub const IN_PLACE: Self = UserAddress(MPI_IN_PLACE, PhantomData);
 
-    /// Of memory of the library's own, which count and datatype beside it fit.
+    /// Makes the address of the library's own memory, which the count and datatype beside it must fit.
     pub(crate) fn of<T: FromBytes>(memory: &'m mut [T]) -> Self {
         UserAddress(memory.as_mut_ptr().cast(), PhantomData)
     }
 
-    /// As C passed it.
+    /// Returns the address as C passed it.
     #[inline(always)]
     pub(crate) fn pointer(self) -> *mut c_void {
         self.0
     }
 
-    /// So many bytes further on, in a buffer of several blocks.
+    /// Returns the address `bytes` bytes further on, in a buffer of several blocks.
     pub(crate) fn offset(self, bytes: isize) -> Self {
         UserAddress(self.0.wrapping_byte_offset(bytes), PhantomData)
     }
 
-    /// The items of a point-to-point call, checked.
+    /// Checks the arguments of a point-to-point call and returns the region.
     #[inline(always)]
     pub(crate) fn checked(self, count: i64, datatype: Datatype) -> Result<Region, Error> {
         let items = items(count)?;
@@ -59,17 +59,17 @@ impl<'m> UserAddress<'m> {
         Ok(self.region(items, Shape::of(known)))
     }
 
-    /// So many items, of those that the call's count and datatype name. The operation that borrows memory of the
-    /// library's own keeps it as long as the region is lent.
+    /// Returns the region of `items` items, at most those that the call's count and datatype name. An operation that
+    /// borrows the library's own memory keeps it as long as the region is lent.
     #[inline(always)]
     pub(crate) fn region(self, items: usize, shape: Shape) -> Region {
-        // SAFETY: the C caller has promised items there until the operation is over (see the type), and its calls ask
-        // for those that count and datatype name; memory of the library's own belongs to the operation itself.
+        // SAFETY: the C caller has promised items there until the operation is complete (see the type), and its calls
+        // ask for at most those of count and datatype; an operation owns the library's own memory that it lends.
         unsafe { Region::new(self.0, items, shape) }
     }
 }
 
-/// The memory of C programs.
+/// The memory of C programs, as the kernel's type of foreign buffers.
 pub(crate) struct Foreign;
 
 impl Memory for Foreign {
@@ -77,7 +77,7 @@ impl Memory for Foreign {
     type In = Region;
 }
 
-/// So many items, unless there are fewer than none, or more bytes of them than any memory holds.
+/// Checks a number of items: it must not be negative, nor give more bytes than any memory holds.
 #[inline]
 pub fn items(count: i64) -> Result<usize, Error> {
     #[cold]
@@ -97,16 +97,16 @@ pub fn items(count: i64) -> Result<usize, Error> {
     }
 }
 
-/// So many times as many items, in the same bounds.
+/// Multiplies two numbers of items, within the same bounds.
 #[inline]
 pub(crate) fn times(each: usize, times: usize) -> Result<usize, Error> {
     items(i64::try_from(each.saturating_mul(times)).unwrap_or(i64::MAX))
 }
 
-/// So many items of any datatype have no more bytes than an `isize` counts.
+/// Items of any datatype up to this number have no more bytes than `isize::MAX`.
 const MOST_ITEMS: u64 = isize::MAX as u64 / LARGEST_EXTENT as u64;
 
-/// Can items lie there?
+/// Checks that an address may have items: it is neither null nor `MPI_IN_PLACE`.
 #[inline]
 pub fn present(address: *const c_void, items: usize) -> Result<(), Error> {
     #[cold]
@@ -121,7 +121,7 @@ pub fn present(address: *const c_void, items: usize) -> Result<(), Error> {
             },
         }
     }
-    // Both are below all memory, so one comparison finds them.
+    // Both special values are below all memory, so one comparison finds them.
     match address.addr() <= MPI_IN_PLACE.addr() && items > 0 {
         true => Err(refused(address, items)),
         false => Ok(()),
@@ -130,8 +130,8 @@ pub fn present(address: *const c_void, items: usize) -> Result<(), Error> {
 
 /// Items in C memory, `extent` bytes apart, each of one or two runs of bytes.
 ///
-/// Whoever makes one promises that the memory stays valid for as long as anybody may use the region: that is what MPI
-/// asks of the caller of every communication function.
+/// The maker of a region promises that the memory stays valid as long as the region is used: MPI requires that of the
+/// caller of every communication function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region {
     base: *mut u8,
@@ -139,27 +139,27 @@ pub(crate) struct Region {
     shape: Shape,
 }
 
-/// How one item lies in memory. A reference to a table, for a region is copied often.
+/// The memory layout of one item. It is a reference to a table, as regions are copied often.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shape(&'static Layout);
 
 impl Shape {
-    /// Single bytes.
+    /// The shape of single bytes.
     pub(crate) const BYTE: Shape = Shape(&Layout::BYTE);
 
-    /// Of a predefined datatype.
+    /// Returns the shape of a predefined datatype.
     #[inline]
     pub(crate) fn of(datatype: &'static Predefined) -> Self {
         Shape(&datatype.layout)
     }
 
-    /// Bytes of data in one item.
+    /// Returns the bytes of data in one item.
     #[inline]
     pub(crate) fn size(&self) -> usize {
         self.0.size
     }
 
-    /// Bytes from one item to the next.
+    /// Returns the bytes from one item to the next.
     #[inline]
     pub(crate) fn extent(&self) -> usize {
         self.0.extent
@@ -168,8 +168,8 @@ impl Shape {
 
 impl Region {
     /// # Safety
-    /// `items` items of that shape lie at `base` and stay there until the operation that this region is lent to is
-    /// over; readable and initialised for a send, writable for a receive, and nobody else writes there meanwhile.
+    /// `items` items of that shape are at `base` and stay valid until the operation that borrows this region is
+    /// complete: readable and initialised for a send, writable for a receive, and not written by others meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn new(base: *mut c_void, items: usize, shape: Shape) -> Self {
         Region {
@@ -179,32 +179,32 @@ impl Region {
         }
     }
 
-    /// No memory at all.
+    /// Returns an empty region.
     pub(crate) fn nothing() -> Self {
         Region::dense(ptr::null_mut(), 0)
     }
 
-    /// Do both begin at the same address?
+    /// Returns whether both begin at the same address.
     pub(crate) fn begins_as(&self, other: &Region) -> bool {
         self.base == other.base
     }
 
-    /// How many items.
+    /// Returns the number of items.
     pub(crate) fn items(&self) -> usize {
         self.items
     }
 
-    /// Bytes from one item to the next.
+    /// Returns the bytes from one item to the next.
     pub(crate) fn extent(&self) -> usize {
         self.shape.extent()
     }
 
-    /// How one item lies in memory.
+    /// Returns the shape of an item.
     pub(crate) fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// Those items, as far as there are any.
+    /// Returns the region of these items, as far as they exist.
     pub(crate) fn part(&self, items: Range<usize>) -> Region {
         let end = items.end.min(self.items);
         let first = items.start.min(end);
@@ -215,7 +215,7 @@ impl Region {
         }
     }
 
-    /// These bytes of data as single bytes; none unless they lie there in one piece.
+    /// Returns these bytes of data as single bytes; `None` unless they are contiguous.
     #[inline]
     pub(crate) fn bytes_at(&self, offset: usize, len: usize) -> Region {
         self.piece(offset, len)
@@ -227,20 +227,20 @@ impl Region {
         Region { base, items, shape }
     }
 
-    /// Bytes of data: no more than an `isize` counts, by [`items`] or because that memory is there.
+    /// Returns the bytes of data: at most `isize::MAX`, by [`items`] or because the memory exists.
     #[inline]
     fn bytes(&self) -> usize {
         self.items * self.shape.size()
     }
 
-    /// Where that data byte lies, if all data lies in one piece.
+    /// Returns the address of that data byte, if all data is contiguous.
     #[inline(always)]
     fn in_one_piece(&self, offset: usize) -> Option<*mut u8> {
         let Layout { first, extent, .. } = *self.shape.0;
         (first == extent).then(|| self.base.wrapping_add(offset))
     }
 
-    /// Where these bytes lie, if in one piece.
+    /// Returns the address of these bytes, if they are contiguous.
     fn piece(&self, offset: usize, len: usize) -> Option<*mut u8> {
         let inside = offset.checked_add(len)? <= self.bytes() && len > 0;
         self.in_one_piece(offset).filter(|_| inside)
@@ -279,15 +279,15 @@ impl Region {
         }
     }
 
-    /// Copies the data of `self` to `to`, as far as both reach. A region may be packed where it lies: no run of `self`
-    /// is written to before it is read.
+    /// Copies the data of `self` to `to`, up to the length of the shorter one. A region may be packed in place: no run
+    /// of `self` is overwritten before it is read.
     pub(crate) fn copy_to(&self, to: &Region) {
         if self.base != to.base || self.shape != to.shape {
             self.copy_range(0, to, 0, usize::MAX);
         }
     }
 
-    /// Copies so many bytes of data from `offset` on to those of `to` from `at` on, as far as both reach.
+    /// Copies `len` bytes of data from `offset` to those of `to` from `at`, as far as both regions reach.
     pub(crate) fn copy_range(&self, offset: usize, to: &Region, at: usize, len: usize) {
         let len = len.min(self.bytes().saturating_sub(offset));
         let len = len.min(to.bytes().saturating_sub(at));
@@ -295,8 +295,8 @@ impl Region {
         self.runs(offset, len, |from, len| {
             let mut inside = 0;
             to.runs(at, len, |into, run| {
-                // SAFETY: both runs lie inside their regions, whose makers have promised that memory until the
-                // operation is over (`Region::new`); it is not, as it copies. The runs may overlap.
+                // SAFETY: both runs are inside their regions, whose makers have promised that memory until the
+                // operation is complete (`Region::new`), and it is not, as it copies. The runs may overlap.
                 unsafe { copy::<true>(from.wrapping_add(inside), into, run) };
                 inside += run;
             });
@@ -305,19 +305,19 @@ impl Region {
     }
 }
 
-/// One side of a reduction: so many bytes, of a region whose items are laid out by the datatype.
+/// One side of a reduction: the bytes of a region whose items have the datatype's layout.
 pub(crate) struct Operand {
     base: *mut u8,
     bytes: usize,
 }
 
-/// What becomes of a pair of `inout`.
+/// What a reduction does with a pair of `inout`.
 pub(crate) enum Verdict {
-    /// It is replaced.
+    /// The pair is replaced.
     Take,
-    /// It stays.
+    /// The pair stays.
     Keep,
-    /// Equal values: the lower of both places stays.
+    /// The values are equal: the pair gets the lower index.
     Lower,
 }
 
@@ -330,20 +330,20 @@ impl Operand {
         }
     }
 
-    /// How many values there are on both sides.
+    /// Returns the number of values that both sides have.
     #[inline(always)]
     fn values<T>(&self, inout: &Operand) -> usize {
         self.bytes.min(inout.bytes) / size_of::<T>()
     }
 
-    /// `inout[i] = f(self[i], inout[i])`. Reads and writes without alignment, which costs nothing on the targets
-    /// served and lets the compiler use vector instructions for whatever address C passes.
+    /// Applies `inout[i] = f(self[i], inout[i])`. It reads and writes without alignment, which costs nothing on the
+    /// supported targets and allows vector instructions for whatever address C passes.
     #[inline(always)]
     pub(crate) fn zip<T: FromBytes>(self, inout: Operand, f: impl Fn(T, T) -> T) {
         let (input, output) = (self.base.cast::<T>(), inout.base.cast::<T>());
         for i in 0..self.values::<T>(&inout) {
-            // SAFETY: the i-th values lie inside both regions, whose makers have promised that memory, initialised,
-            // until the operation is over (`Region::new`); any bytes are a `T`, and no alignment is assumed.
+            // SAFETY: the i-th values are inside both regions, whose makers have promised that memory, initialised,
+            // until the operation is complete (`Region::new`); any bytes are a valid `T`, and no alignment is assumed.
             unsafe {
                 let (from, to) = (input.add(i), output.add(i));
                 to.write_unaligned(f(from.read_unaligned(), to.read_unaligned()));
@@ -351,8 +351,8 @@ impl Operand {
         }
     }
 
-    /// Decides by the values what becomes of each pair of a value and its place in `inout`. Only data is touched,
-    /// never the padding between or behind.
+    /// Replaces, keeps or merges each pair of value and index in `inout`, as `judge` decides by the values. Only data
+    /// is accessed, never the padding between or behind.
     #[inline(always)]
     pub(crate) fn zip_pairs<V: FromBytes + Copy, I: FromBytes + Copy>(
         self,
@@ -360,13 +360,14 @@ impl Operand {
         verdict: impl Fn(V, V) -> Verdict,
         exceeds: impl Fn(I, I) -> bool,
     ) {
-        /// As C lays it out.
+        /// The pair as C lays it out.
         #[repr(C)]
         struct Pair<V, I>(V, I);
         let input: *mut Pair<V, I> = self.base.cast();
         let output: *mut Pair<V, I> = inout.base.cast();
         for i in 0..self.values::<Pair<V, I>>(&inout) {
-            // SAFETY: as in `zip`, by `Region::new`'s promise, for both parts of the i-th pairs.
+            // SAFETY: both parts of the i-th pairs are inside their regions, whose makers have promised that memory,
+            // initialised, until the operation is complete (`Region::new`); no alignment is assumed.
             unsafe {
                 let (from, to) = (input.add(i), output.add(i));
                 let (value, place) = (&raw mut (*to).0, &raw mut (*to).1);
@@ -385,29 +386,28 @@ impl Operand {
         }
     }
 
-    /// Replaces `inout`.
+    /// Copies all values to `inout`.
     pub(crate) fn replace(self, inout: Operand) {
         let bytes = self.values::<u8>(&inout);
-        // SAFETY: so many bytes lie in both regions, whose makers have promised that memory until the operation is over
-        // (`Region::new`); both may be the same.
+        // SAFETY: `bytes` bytes are in both regions, whose makers have promised that memory until the operation is
+        // complete (`Region::new`); both may be the same.
         unsafe { ptr::copy(self.base, inout.base, bytes) };
     }
 }
 
-/// Copies; short messages as two overlapping words.
+/// Copies `len` bytes; short messages as two overlapping words.
 ///
 /// # Safety
-/// As for `copy_nonoverlapping`, or for `copy` if both may overlap.
+/// The requirements are those of `copy_nonoverlapping`, or of `copy` if the two may overlap.
 #[inline(always)]
 unsafe fn copy<const OVERLAPS: bool>(from: *const u8, to: *mut u8, len: usize) {
     type Word = MaybeUninit<u64>;
     const WORD: usize = size_of::<Word>();
-    // SAFETY: the words lie inside the `len` bytes at both places, which the functions below and above promise for the
-    // time of the copy.
+    // SAFETY: the words are inside the `len` bytes at both addresses, which are valid during the copy (see `# Safety`).
     unsafe {
         if (WORD..=2 * WORD).contains(&len) {
             let (first, last) = (from.cast::<Word>(), from.wrapping_add(len - WORD).cast());
-            // A message may have bytes that nobody has initialised.
+            // A message may have uninitialised bytes.
             let words: (Word, Word) = (first.read_unaligned(), ptr::read_unaligned(last));
             to.cast::<Word>().write_unaligned(words.0);
             to.wrapping_add(len - WORD)
@@ -436,8 +436,8 @@ impl Source for Region {
         let len = into.len().min(self.bytes().saturating_sub(offset));
         let to = into.as_mut_ptr();
         match self.in_one_piece(offset) {
-            // SAFETY: the bytes lie inside the region, whose maker has promised that memory until the operation that
-            // borrows it is over (`Region::new`), and are no more than `into`, which does not overlap user memory.
+            // SAFETY: the bytes are inside the region, whose maker has promised that memory until the operation that
+            // borrows it is complete (`Region::new`), and are no more than `into`, which does not overlap user memory.
             Some(from) => unsafe { copy::<false>(from, to, len) },
             None => self.gather(offset, to, len),
         }
@@ -452,8 +452,8 @@ impl Sink for Region {
 
     fn space(&mut self, offset: usize, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
         let start = self.piece(offset, len)?;
-        // SAFETY: the bytes lie inside the region, whose maker has promised that nobody else touches that memory until
-        // the receive that borrows it is over (`Region::new`); they need not be initialised.
+        // SAFETY: the bytes are inside the region, whose maker has promised that nothing else accesses that memory
+        // until the receive that borrows it is complete (`Region::new`); they need not be initialised.
         Some(unsafe { slice::from_raw_parts_mut(start.cast(), len) })
     }
 
@@ -462,7 +462,8 @@ impl Sink for Region {
         let len = bytes.len().min(self.bytes().saturating_sub(offset));
         let from = bytes.as_ptr();
         match self.in_one_piece(offset) {
-            // SAFETY: as in `copy_out`, by `Region::new`'s promise, with the directions exchanged.
+            // SAFETY: the bytes are inside the region, whose maker has promised that memory until the receive that
+            // borrows it is complete (`Region::new`), and are no more than `from`, which does not overlap user memory.
             Some(to) => unsafe { copy::<false>(from, to, len) },
             None => self.scatter(offset, from, len),
         }
@@ -470,23 +471,24 @@ impl Sink for Region {
 }
 
 impl Region {
-    /// What `copy_out` does with items that have holes.
+    /// Copies out items with gaps, for `copy_out`.
     #[inline(never)]
     fn gather(&self, offset: usize, mut to: *mut u8, len: usize) {
         self.runs(offset, len, |from, run| {
-            // SAFETY: the run lies inside the region, whose maker has promised that memory until the operation that
-            // borrows it is over (`Region::new`); the runs together are the `len` bytes that `copy_out` has at `to`.
+            // SAFETY: the run is inside the region, whose maker has promised that memory until the operation that
+            // borrows it is complete (`Region::new`); the runs together are the `len` bytes that `copy_out` has at
+            // `to`.
             unsafe { ptr::copy_nonoverlapping(from, to, run) };
             to = to.wrapping_add(run);
         });
     }
 
-    /// What `copy_in` does with items that have holes.
+    /// Copies in items with gaps, for `copy_in`.
     #[inline(never)]
     fn scatter(&self, offset: usize, mut from: *const u8, len: usize) {
         self.runs(offset, len, |to, run| {
-            // SAFETY: as in `gather`: `Region::new`'s promise for the run, and `len` bytes that `copy_in` has at
-            // `from`.
+            // SAFETY: the run is inside the region, whose maker has promised that memory until the receive that borrows
+            // it is complete (`Region::new`); the runs together are the `len` bytes that `copy_in` has at `from`.
             unsafe { ptr::copy_nonoverlapping(from, to, run) };
             from = from.wrapping_add(run);
         });
@@ -536,7 +538,7 @@ mod tests {
         assert_eq!(present((&raw const here).cast(), 1), Ok(()));
     }
 
-    /// Where two regions begin at the same place, but lie otherwise, there is something to copy.
+    /// Checks that two regions with the same start but another layout are copied.
     #[test]
     fn one_base_and_two_shapes() {
         let mut memory: [u8; 32] = from_fn(|i| i as u8);

@@ -57,7 +57,7 @@ fn proposal(helper: &Path) -> String {
          sudo groupadd -f {GROUP} && sudo usermod -aG {GROUP} $USER # then log in again\n  \
          sudo chown root:{GROUP} {helper} && sudo chmod 0750 {helper}\n  \
          sudo setcap {CAPABILITY} {helper} # last: chown takes it away\n\
-         Who may run it may\n\
+         A user who may run it can\n\
          - hear, by each socket, the frames of Pombo (EtherType 0x88b5) of one rank of one job, of any user's,\n  \
            and what is for all ranks of that job: a filter that cannot be changed passes nothing else;\n\
          - send any frame by any interface of this host, with any sender's address: the system has no such\n  \

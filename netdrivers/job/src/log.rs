@@ -30,16 +30,16 @@ pub fn append(path: &CStr, line: &LogLine) -> Result<(), Errno> {
     if number < 0 {
         return Err(Errno::last());
     }
-    let file = BoundEthernet(number);
+    let file = LogFile(number);
     match file.is_own()? {
         true => write(file.0, line),
         false => Err(Errno(libc::EPERM)),
     }
 }
 
-struct BoundEthernet(c_int);
+struct LogFile(c_int);
 
-impl BoundEthernet {
+impl LogFile {
     /// Returns whether it is a plain file of this user without a second hard link.
     fn is_own(&self) -> Result<bool, Errno> {
         // SAFETY: zeros are a valid record.
@@ -54,7 +54,7 @@ impl BoundEthernet {
     }
 }
 
-impl Drop for BoundEthernet {
+impl Drop for LogFile {
     fn drop(&mut self) {
         // SAFETY: the descriptor was opened for this value, which is not used any more.
         unsafe { libc::close(self.0) };

@@ -33,15 +33,15 @@ impl Pattern<Tag> for Tag {
 /// Another header: as many bytes, another meaning.
 #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-pub struct Letter(pub u8);
+pub struct OtherHeader(pub u8);
 
-impl Header for Letter {
-    const NAME: &str = "Letter";
-    type Pattern = Letter;
+impl Header for OtherHeader {
+    const NAME: &str = "OtherHeader";
+    type Pattern = OtherHeader;
 }
 
-impl Pattern<Letter> for Letter {
-    fn matches(&self, _: Peer, header: &Letter) -> bool {
+impl Pattern<OtherHeader> for OtherHeader {
+    fn matches(&self, _: Peer, header: &OtherHeader) -> bool {
         self == header
     }
 

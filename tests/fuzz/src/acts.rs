@@ -3,7 +3,7 @@
 use super::feed::Feed;
 use super::protocol::Want;
 use super::rank::Rank;
-use super::script::{Mood, PEERS};
+use super::script::{LinkState, PEERS};
 use pombo_kernel::{Config, Mode, Peer};
 
 /// Reads raw frames: peer, length, bytes.
@@ -59,11 +59,16 @@ fn act<C: Config>(feed: &mut Feed<'_>, rank: &mut Rank<C>) {
             _ => rank.irecv_matched(feed.below(4), feed.below(20)),
         },
         9 => {
-            let mood = [Mood::Open, Mood::Late, Mood::Full, Mood::Deaf][feed.below(4)];
+            let state = [
+                LinkState::Open,
+                LinkState::Late,
+                LinkState::Full,
+                LinkState::Deaf,
+            ][feed.below(4)];
             let of = Peer(feed.below(PEERS.into()) as u16);
             // A rank cannot close the channel to itself.
-            if of != Peer(0) || mood != Mood::Deaf {
-                rank.channel().set(of, mood);
+            if of != Peer(0) || state != LinkState::Deaf {
+                rank.channel().set(of, state);
             }
         }
         10 => rank.channel().land(feed.below(8)),

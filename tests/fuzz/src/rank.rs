@@ -1,7 +1,7 @@
 //! The rank under attack, with the invariants after each step and at the end.
 
 use super::protocol::{ANY, Bytes, Mark, Owned, Want};
-use super::script::{Mood, PEERS, Script};
+use super::script::{LinkState, PEERS, Script};
 use pombo_kernel::aspect::{Capacity, Transfer};
 use pombo_kernel::facade::PointToPointExt;
 use pombo_kernel::{Communicator, Config, Error, Loan, Mode, Peer, Sizes, Ticket};
@@ -197,7 +197,7 @@ impl<C: Config> Rank<C> {
 
     /// Checks that all operations end when the peers are gone, and that messages to itself arrive.
     pub(crate) fn finish(mut self) {
-        self.channel().set(Peer(0), Mood::Open);
+        self.channel().set(Peer(0), LinkState::Open);
         self.channel().land_all();
         for peer in 1..PEERS {
             self.channel().lose(Peer(peer));

@@ -14,7 +14,7 @@ const HEARD: usize = 4;
 
 /// How a peer accepts frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mood {
+pub(crate) enum LinkState {
     Open,
     /// It accepts frames, but needs their memory until [`Script::land`].
     Late,
@@ -24,9 +24,9 @@ pub(crate) enum Mood {
 }
 
 pub(crate) struct Script {
-    letters: VecDeque<Letter>,
+    pending: VecDeque<PendingEvent>,
     own: usize,
-    profile: [Mood; PEERS as usize],
+    profile: [LinkState; PEERS as usize],
     lost: [bool; PEERS as usize],
     late: Vec<(Peer, Cookie)>,
     heard: VecDeque<Vec<u8>>,
@@ -35,7 +35,7 @@ pub(crate) struct Script {
     ticks: u64,
 }
 
-enum Letter {
+enum PendingEvent {
     Frame(Peer, Vec<u8>),
     Landed(Cookie),
     Lost(Peer),
@@ -50,9 +50,9 @@ pub(crate) struct Fragmented<'a> {
 impl Script {
     pub(crate) fn new(fragment: usize) -> Self {
         Script {
-            letters: VecDeque::new(),
+            pending: VecDeque::new(),
             own: 0,
-            profile: [Mood::Open; PEERS as usize],
+            profile: [LinkState::Open; PEERS as usize],
             lost: [false; PEERS as usize],
             late: Vec::new(),
             heard: VecDeque::new(),
@@ -64,13 +64,13 @@ impl Script {
     /// Adds a frame of a peer, unless the peer is lost.
     pub(crate) fn arrive(&mut self, from: Peer, frame: Vec<u8>) {
         if !self.lost[from.index()] {
-            self.letters.push_back(Letter::Frame(from, frame));
+            self.pending.push_back(PendingEvent::Frame(from, frame));
         }
     }
 
-    pub(crate) fn set(&mut self, peer: Peer, mood: Mood) {
-        if self.profile[peer.index()] != Mood::Deaf {
-            self.profile[peer.index()] = mood;
+    pub(crate) fn set(&mut self, peer: Peer, state: LinkState) {
+        if self.profile[peer.index()] != LinkState::Deaf {
+            self.profile[peer.index()] = state;
         }
     }
 
@@ -78,9 +78,9 @@ impl Script {
     pub(crate) fn lose(&mut self, peer: Peer) {
         if !self.lost[peer.index()] {
             self.lost[peer.index()] = true;
-            self.profile[peer.index()] = Mood::Deaf;
+            self.profile[peer.index()] = LinkState::Deaf;
             self.late.retain(|(to, _)| *to != peer);
-            self.letters.push_back(Letter::Lost(peer));
+            self.pending.push_back(PendingEvent::Lost(peer));
         }
     }
 
@@ -88,7 +88,7 @@ impl Script {
     pub(crate) fn land(&mut self, nth: usize) {
         if !self.late.is_empty() {
             let (_, cookie) = self.late.swap_remove(nth % self.late.len());
-            self.letters.push_back(Letter::Landed(cookie));
+            self.pending.push_back(PendingEvent::Landed(cookie));
         }
     }
 
@@ -106,7 +106,7 @@ impl Script {
     }
 
     pub(crate) fn is_quiet(&self) -> bool {
-        self.letters.is_empty()
+        self.pending.is_empty()
     }
 }
 
@@ -141,9 +141,9 @@ impl Channel for Script {
         let total = Part::total(parts);
         assert!(0 < total && total <= LIMIT, "a frame of {total} bytes");
         match self.profile[to.index()] {
-            Mood::Deaf => return Err(ChannelError::PeerLost(to)),
-            Mood::Full => return Err(ChannelError::Full),
-            Mood::Open | Mood::Late => {}
+            LinkState::Deaf => return Err(ChannelError::PeerLost(to)),
+            LinkState::Full => return Err(ChannelError::Full),
+            LinkState::Open | LinkState::Late => {}
         }
         if to == Peer(0) && self.own == OWN {
             return Err(ChannelError::Full);
@@ -159,14 +159,14 @@ impl Channel for Script {
         }
         if to == Peer(0) {
             self.own += 1;
-            self.letters.push_back(Letter::Frame(to, frame));
+            self.pending.push_back(PendingEvent::Frame(to, frame));
         } else {
             self.heard.push_back(frame);
             if self.heard.len() > HEARD {
                 self.heard.pop_front();
             }
         }
-        if self.profile[to.index()] == Mood::Late && cookie != Cookie::COPY {
+        if self.profile[to.index()] == LinkState::Late && cookie != Cookie::COPY {
             self.late.push((to, cookie));
             return Ok(Sent::Later);
         }
@@ -175,10 +175,10 @@ impl Channel for Script {
 
     fn poll(&mut self, mut f: impl FnMut(Event<Fragmented<'_>>)) -> Result<bool, ChannelError> {
         self.ticks += 1;
-        let any = !self.letters.is_empty();
-        for letter in self.letters.drain(..) {
-            match letter {
-                Letter::Frame(from, bytes) => {
+        let any = !self.pending.is_empty();
+        for event in self.pending.drain(..) {
+            match event {
+                PendingEvent::Frame(from, bytes) => {
                     self.own -= usize::from(from == Peer(0));
                     f(Event::Arrival(Fragmented {
                         from,
@@ -186,8 +186,8 @@ impl Channel for Script {
                         fragment: self.fragment,
                     }));
                 }
-                Letter::Landed(cookie) => f(Event::Completed(cookie)),
-                Letter::Lost(peer) => f(Event::PeerLost(peer)),
+                PendingEvent::Landed(cookie) => f(Event::Completed(cookie)),
+                PendingEvent::Lost(peer) => f(Event::PeerLost(peer)),
             }
         }
         Ok(any)

@@ -81,7 +81,7 @@ pub(super) const UNICAST: u8 = 8;
 
 impl FrameHeader {
     /// Writes the checksum over the header, the payload, the source and the destination.
-    pub(super) fn seal(&mut self, (from, to): (Peer, Peer), parts: &[Part<'_>]) {
+    pub(super) fn set_checksum(&mut self, (from, to): (Peer, Peer), parts: &[Part<'_>]) {
         self.check = U32::ZERO;
         let mut check = self.begin(from);
         parts

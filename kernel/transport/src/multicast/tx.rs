@@ -36,6 +36,6 @@ fn finish<N: Network>(network: &N, to: Peer, head: &mut FrameHeader, parts: &[Pa
     // The length is bounded by the MTU, which is less than 2^16.
     head.len = U16::new(Part::total(parts) as u16);
     if !network.is_checked() {
-        head.seal((network.me(), to), parts);
+        head.set_checksum((network.me(), to), parts);
     }
 }

@@ -173,7 +173,7 @@ impl<Z: Windows, S: Storage> Connection<Z, S> {
 impl<N: Network> Tx<'_, N> {
     fn transmit(&mut self, mut head: FrameHeader, rest: &[u8]) -> Result<(), ChannelError> {
         if !self.network.is_checked() {
-            head.seal((self.network.me(), self.to), rest);
+            head.set_checksum((self.network.me(), self.to), rest);
         }
         let parts = [Part::Bytes(head.as_bytes()), Part::Bytes(rest)];
         self.network.transmit(self.to, &parts)

@@ -59,7 +59,7 @@ pub(crate) enum Refusal {
 
 impl FrameHeader {
     /// Writes the checksum: the last thing before it leaves.
-    pub(super) fn seal(&mut self, way: (Peer, Peer), rest: &[u8]) {
+    pub(super) fn set_checksum(&mut self, way: (Peer, Peer), rest: &[u8]) {
         self.check = U32::ZERO;
         let mut check = self.begin(way);
         check.update(rest);
@@ -150,7 +150,7 @@ mod tests {
         let mut head = FrameHeader::new_zeroed();
         head.kind = DATA;
         head.len = U16::new(64);
-        head.seal(WAY, &payload);
+        head.set_checksum(WAY, &payload);
         [head.as_bytes(), &payload].concat()
     }
 

@@ -1,4 +1,4 @@
-//! How collective calls name memory, and what is checked of it.
+//! How collective calls describe the user's memory, and which checks they apply to it.
 
 use super::layout::{Cut, Layout};
 use crate::c_arguments::RankArray;
@@ -13,42 +13,42 @@ use zerocopy::FromBytes;
 /// `count` items of a datatype at an address.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer<'m> {
-    /// The address; may be `MPI_IN_PLACE` where the standard allows it.
+    /// The address; it may be `MPI_IN_PLACE` where the standard allows it.
     pub address: UserAddress<'m>,
-    /// How many items; for each rank where the operation has one block for each.
+    /// Number of items; it counts the items for one rank where the operation has a block for each.
     pub count: i64,
-    /// Of what.
+    /// The datatype of each item.
     pub datatype: Datatype,
 }
 
-/// A block for every rank, each with its own size and place.
+/// A block for every rank, each with its own size and displacement.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffers<'m> {
-    /// Where displacements count from; may be `MPI_IN_PLACE` where the standard allows it.
+    /// The base of the displacements; it may be `MPI_IN_PLACE` where the standard allows it.
     pub address: UserAddress<'m>,
     /// Items in each block.
     pub counts: Numbers,
     /// Where each block begins: in items, or in bytes where every block has its own datatype.
     pub displacements: Numbers,
-    /// Of what.
+    /// The datatypes of the blocks.
     pub datatypes: Types,
 }
 
-/// An array of numbers of C, one for every rank.
+/// An array of C integers, one for every rank.
 #[derive(Clone, Copy, Debug)]
 pub enum Numbers {
-    /// `int`.
+    /// The array has elements of type `int`.
     Int(RankArray<c_int>),
-    /// `MPI_Count` or `MPI_Aint`.
+    /// The array has elements of type `MPI_Count` or `MPI_Aint`.
     Count(RankArray<i64>),
 }
 
-/// Datatypes of blocks.
+/// The datatypes of blocks.
 #[derive(Clone, Copy, Debug)]
 pub enum Types {
-    /// The same for all.
+    /// All blocks have one datatype.
     One(Datatype),
-    /// An array, one for every rank.
+    /// Every rank's block has its own datatype.
     Each(RankArray<Datatype>),
 }
 
@@ -65,7 +65,7 @@ impl From<RankArray<i64>> for Numbers {
 }
 
 impl Numbers {
-    /// That of a rank.
+    /// Returns the element of a rank.
     pub(super) fn get(self, rank: usize) -> i64 {
         match self {
             Numbers::Int(numbers) => numbers.get(rank).into(),
@@ -73,7 +73,7 @@ impl Numbers {
         }
     }
 
-    /// Is there an array?
+    /// Checks that the array's pointer is not null.
     pub(super) fn present(self) -> Result<(), Error> {
         listed(match self {
             Numbers::Int(numbers) => numbers.is_null(),
@@ -93,10 +93,10 @@ fn listed(is_null: bool) -> Result<(), Error> {
     }
 }
 
-/// A number of items, checked.
+/// Converts and checks a number of items.
 pub(super) use crate::user_buffer::items;
 
-/// A datatype's shape.
+/// Returns the shape of a datatype.
 pub(super) fn shape(datatype: Datatype) -> Result<Shape, Error> {
     let known = datatype::predefined(datatype).ok_or(Error::Handle {
         kind: Kind::Datatype,
@@ -121,7 +121,7 @@ fn present(address: UserAddress<'_>, items: usize, shape: Shape) -> Result<(), E
     Ok(())
 }
 
-/// What a rank gives, and where the same belongs in what it gets: not the same memory.
+/// Checks that a rank's contribution and its own block of the result do not begin at the same address.
 #[inline]
 pub(super) fn distinct(given: &Region, got: &Region) -> Result<(), Error> {
     match given.begins_as(got) && given.items() > 0 && got.items() > 0 {
@@ -135,7 +135,7 @@ pub(super) fn distinct(given: &Region, got: &Region) -> Result<(), Error> {
 }
 
 impl<'m> Buffer<'m> {
-    /// Memory of the library's own, as so many blocks of `count` items.
+    /// Describes the library's own memory as `blocks` blocks of equal numbers of items.
     pub(crate) fn of<T: FromBytes>(memory: &'m mut [T], blocks: usize, datatype: Datatype) -> Self {
         let extent = datatype::predefined(datatype).map_or(usize::MAX, Predefined::extent);
         Buffer {
@@ -145,12 +145,12 @@ impl<'m> Buffer<'m> {
         }
     }
 
-    /// Is the data where the result belongs?
+    /// Returns whether the buffer is `MPI_IN_PLACE`.
     pub(super) fn is_in_place(&self) -> bool {
         self.address == UserAddress::IN_PLACE
     }
 
-    /// As so many blocks of `count` items each.
+    /// Returns the layout of `blocks` blocks of `count` items each.
     pub(super) fn blocks(&self, blocks: usize) -> Result<Layout, Error> {
         Ok(Layout::Contiguous(
             self.region(blocks)?,
@@ -158,14 +158,14 @@ impl<'m> Buffer<'m> {
         ))
     }
 
-    /// So many times `count` items back to back.
+    /// Returns the region of `blocks` times `count` contiguous items.
     #[inline]
     pub(super) fn region(&self, times: usize) -> Result<Region, Error> {
         let (all, shape) = self.check(times)?;
         Ok(self.address.region(all, shape))
     }
 
-    /// The items of one rank, where as many of every rank lie back to back.
+    /// Returns the items of one rank, where the items of all ranks are contiguous and equally many.
     pub(super) fn one(&self, rank: usize) -> Result<Region, Error> {
         let (items, shape) = self.check(1)?;
         let offset = rank.wrapping_mul(items).wrapping_mul(shape.extent());
@@ -180,19 +180,19 @@ impl<'m> Buffer<'m> {
         Ok((all, shape))
     }
 
-    /// As one vector of `count` items.
+    /// Returns the layout of one vector of `count` items.
     pub(super) fn whole(&self) -> Result<Layout, Error> {
         self.blocks(1)
     }
 }
 
 impl Buffers<'_> {
-    /// Is the data where the result belongs?
+    /// Returns whether the buffer is `MPI_IN_PLACE`.
     pub(super) fn is_in_place(&self) -> bool {
         self.address == UserAddress::IN_PLACE
     }
 
-    /// As so many blocks, one for every rank.
+    /// Returns the layout of `blocks` blocks, one for every rank.
     pub(super) fn blocks(&self, blocks: usize) -> Result<Layout, Error> {
         self.counts.present()?;
         self.displacements.present()?;

@@ -1,4 +1,4 @@
-//! Barrier, broadcast, and the calls that move blocks: what each checks, which memory it uses, which schedule runs.
+//! Barrier, broadcast, and the calls that move blocks: the checks, the memory and the schedule of each.
 
 use super::buffers::distinct;
 use super::flat_movement::{
@@ -20,13 +20,13 @@ use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 
-/// This rank's own block lies at two places.
+/// Checks that this rank's own send and receive blocks do not begin at the same address.
 fn apart(input: &Layout, output: &Layout, rank: usize) -> Result<(), Error> {
     let block = schedules::Buffer::Input.block(rank);
     distinct(&input.region(block), &output.region(block))
 }
 
-/// `MPI_Barrier`.
+/// Prepares `MPI_Barrier`.
 pub fn barrier(comm: Comm) -> impl Collective {
     let fast_path = |call: &mut Call<'_>| {
         let area = match call.method(Operation::Barrier, 0)? {
@@ -54,7 +54,7 @@ pub fn barrier(comm: Comm) -> impl Collective {
     })
 }
 
-/// `MPI_Bcast`.
+/// Prepares `MPI_Bcast`.
 pub fn broadcast(buffer: Buffer<'_>, root: c_int, comm: Comm) -> impl Collective {
     let fast_path = move |call: &mut Call<'_>| {
         let bytes = || buffer.region(1).map(|region| Source::len(&region));
@@ -68,7 +68,7 @@ pub fn broadcast(buffer: Buffer<'_>, root: c_int, comm: Comm) -> impl Collective
     })
 }
 
-/// `MPI_Gather`.
+/// Prepares `MPI_Gather`.
 pub fn gather(send: Buffer<'_>, receive: Buffer<'_>, root: c_int, comm: Comm) -> impl Collective {
     by_messages(Operation::Gather, comm, root, move |call| {
         let position = call.position;
@@ -88,7 +88,7 @@ pub fn gather(send: Buffer<'_>, receive: Buffer<'_>, root: c_int, comm: Comm) ->
     })
 }
 
-/// `MPI_Gatherv`.
+/// Prepares `MPI_Gatherv`.
 pub fn gatherv(send: Buffer<'_>, receive: Buffers<'_>, root: c_int, comm: Comm) -> impl Collective {
     by_messages(Operation::Gather, comm, root, move |call| {
         let position = call.position;
@@ -105,7 +105,7 @@ pub fn gatherv(send: Buffer<'_>, receive: Buffers<'_>, root: c_int, comm: Comm) 
     })
 }
 
-/// `MPI_Scatter`.
+/// Prepares `MPI_Scatter`.
 pub fn scatter(send: Buffer<'_>, receive: Buffer<'_>, root: c_int, comm: Comm) -> impl Collective {
     by_messages(Operation::Scatter, comm, root, move |call| {
         let position = call.position;
@@ -125,7 +125,7 @@ pub fn scatter(send: Buffer<'_>, receive: Buffer<'_>, root: c_int, comm: Comm) -
     })
 }
 
-/// `MPI_Scatterv`.
+/// Prepares `MPI_Scatterv`.
 pub fn scatterv(
     send: Buffers<'_>,
     receive: Buffer<'_>,
@@ -147,7 +147,7 @@ pub fn scatterv(
     })
 }
 
-/// `MPI_Allgather`.
+/// Prepares `MPI_Allgather`.
 pub fn allgather(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Collective {
     let fast_path = move |call: &mut Call<'_>| {
         let ranks = call.position.ranks;
@@ -162,7 +162,7 @@ pub fn allgather(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Coll
     })
 }
 
-/// `MPI_Allgatherv`.
+/// Prepares `MPI_Allgatherv`.
 pub fn allgatherv(send: Buffer<'_>, receive: Buffers<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::Allgather, comm, 0, move |call| {
         let output = receive.blocks(call.position.ranks)?;
@@ -170,7 +170,7 @@ pub fn allgatherv(send: Buffer<'_>, receive: Buffers<'_>, comm: Comm) -> impl Co
     })
 }
 
-/// `MPI_Alltoall`.
+/// Prepares `MPI_Alltoall`.
 pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Collective {
     let boards = move |call: &mut Call<'_>| {
         let Position { rank, ranks, .. } = call.position;
@@ -206,7 +206,8 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
         };
         apart(&input, &output, call.position.rank)?;
         let mut algorithm = call.select(Operation::Alltoall, output.bytes() / ranks)?;
-        // A copy lies in pieces, and needs the room of one of Bruck's buffers.
+        // The copy of the input is not contiguous, and takes one of the two scratch buffers that Bruck's algorithm
+        // needs.
         if send.is_in_place() && algorithm == Algorithm::Bruck {
             algorithm = Algorithm::SpreadOut;
         }
@@ -221,7 +222,7 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
     })
 }
 
-/// `MPI_Alltoallv` and `MPI_Alltoallw`.
+/// Prepares `MPI_Alltoallv` and `MPI_Alltoallw`.
 pub fn alltoallv(send: Buffers<'_>, receive: Buffers<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::Alltoall, comm, 0, move |call| {
         let ranks = call.position.ranks;
@@ -231,7 +232,7 @@ pub fn alltoallv(send: Buffers<'_>, receive: Buffers<'_>, comm: Comm) -> impl Co
             false => (Scratch::default(), send.blocks(ranks)?),
         };
         apart(&input, &output, call.position.rank)?;
-        // Sizes differ from rank to rank, so they cannot decide.
+        // Sizes differ from rank to rank, so the choice must not depend on them.
         let algorithm = match call.select(Operation::Alltoall, usize::MAX)? {
             Algorithm::Pairwise => Algorithm::Pairwise,
             _ => Algorithm::SpreadOut,

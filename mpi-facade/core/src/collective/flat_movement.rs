@@ -1,5 +1,5 @@
-//! Broadcast and all-gather among ranks of one host, or of all hosts alike: over boards, and by messages. `data_movement` and
-//! `hierarchical` call it.
+//! Broadcast and all-gather among the ranks of one host, or of all hosts without hierarchy: over shared memory and by
+//! messages. `data_movement` and `hierarchical` call it.
 
 use super::buffers::distinct;
 use super::host_roles::HostRoles;
@@ -46,7 +46,7 @@ pub(super) fn broadcast_by_messages(
     Ok(PreparedOperation::plain(steps, Layout::nothing(), output))
 }
 
-/// One frame for all hosts; on every host a rank hands on.
+/// Broadcasts by one multicast frame for all hosts; on every host one rank forwards the data.
 fn broadcast_by_multicast(
     call: &mut Call<'_>,
     buffer: Buffer<'_>,
@@ -69,7 +69,7 @@ fn broadcast_by_multicast(
     Ok(PreparedOperation { then, ..ready })
 }
 
-/// Among the ranks of this host, to the end.
+/// Broadcasts among the ranks of this host, and returns when it is complete.
 pub(super) fn broadcast_on_host(call: &mut Call<'_>, buffer: Buffer<'_>) -> Result<(), CallError> {
     if call.position.ranks > 1 && !broadcast_shm(call, buffer)? {
         let ready = broadcast_by_messages(call, buffer)?;
@@ -118,7 +118,7 @@ pub(super) fn allgather_by_messages(
     collect(call, send, output)
 }
 
-/// Among the ranks of this host, to the end.
+/// Gathers to all ranks of this host, and returns when it is complete.
 pub(super) fn allgather_on_host(
     call: &mut Call<'_>,
     send: Buffer<'_>,
@@ -138,7 +138,7 @@ pub(super) fn collect(
 ) -> Result<PreparedOperation, Error> {
     let input = own(send, &output, true, call.position.rank)?;
     let algorithm = match call.select(Operation::Allgather, output.bytes())? {
-        // What lies anywhere cannot be broadcast as one message.
+        // Blocks that are not contiguous cannot be broadcast as one message.
         Algorithm::Linear if output.is_apart() => Algorithm::SpreadOut,
         algorithm => algorithm,
     };
@@ -149,8 +149,8 @@ pub(super) fn collect(
     ))
 }
 
-/// What a rank gives, or gets, beside the blocks of all: in place that is its own block, where that has a meaning. Else
-/// it lies elsewhere, if this rank has the blocks.
+/// Returns the buffer of this rank's own contribution or result: its block among `blocks` for `MPI_IN_PLACE`, where the
+/// standard allows it; else its own buffer, which must not begin where the block does.
 pub(super) fn own(
     buffer: Buffer<'_>,
     all: &Layout,

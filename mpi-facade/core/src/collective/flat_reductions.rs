@@ -1,5 +1,5 @@
-//! Reduce and all-reduce among ranks of one host, or of all hosts alike: over boards, and by messages. `reductions` and
-//! `hierarchical` call it.
+//! Reduce and all-reduce among the ranks of one host, or of all hosts without hierarchy: over shared memory and by
+//! messages. `reductions` and `hierarchical` call it.
 
 use super::buffers::distinct;
 use super::layout::Layout;
@@ -20,23 +20,23 @@ use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 use zerocopy::FromBytes;
 
-/// The buffers of a reduction: as many items in each.
+/// The buffers of a reduction, all with the same number of items.
 #[derive(Clone, Copy, Debug)]
 pub struct Reduced<'m> {
-    /// What this rank contributes; may be `MPI_IN_PLACE` where the standard allows it.
+    /// This rank's contribution; it may be `MPI_IN_PLACE` where the standard allows it.
     pub input: UserAddress<'m>,
-    /// The result.
+    /// Where the result goes.
     pub output: UserAddress<'m>,
-    /// Items.
+    /// Number of items.
     pub count: i64,
-    /// Of what.
+    /// The datatype of each item.
     pub datatype: Datatype,
-    /// The operation.
+    /// The reduction operation.
     pub op: Op,
 }
 
 impl<'m> Reduced<'m> {
-    /// Memory of the library's own, in which the result takes the place of what this rank contributes.
+    /// Describes a reduction in the library's own memory, in which the result overwrites this rank's contribution.
     pub(crate) fn in_place<T: FromBytes>(memory: &'m mut [T], datatype: Datatype, op: Op) -> Self {
         let Buffer { address, count, .. } = Buffer::of(memory, 1, datatype);
         Reduced {
@@ -48,7 +48,8 @@ impl<'m> Reduced<'m> {
         }
     }
 
-    /// What combines. A rank that gets a result has other memory for it than for what it contributes.
+    /// Returns the kernel's reduction. A rank that gets a result must pass other memory for it than for its
+    /// contribution.
     pub(super) fn reduction(&self, result: bool) -> Result<Reduction, Error> {
         let reduction = op::reduction(self.op, self.datatype)?;
         if result && self.input == self.output && self.count > 0 {
@@ -70,7 +71,7 @@ impl<'m> Reduced<'m> {
         self.at(self.input).is_in_place()
     }
 
-    /// What this rank contributes; `MPI_IN_PLACE` has a meaning for some ranks only.
+    /// Returns the buffer of this rank's contribution; `in_place` says whether `MPI_IN_PLACE` is allowed at this rank.
     fn buffer(&self, in_place: bool) -> Buffer<'m> {
         match in_place && self.is_in_place() {
             true => self.at(self.output),
@@ -78,13 +79,13 @@ impl<'m> Reduced<'m> {
         }
     }
 
-    /// What this rank contributes, in bytes.
+    /// Returns the bytes of this rank's contribution.
     pub(super) fn bytes(&self, in_place: bool) -> Result<usize, Error> {
         let region = self.buffer(in_place).region(1)?;
         Ok(Source::len(&region))
     }
 
-    /// What this rank contributes, where that may be the result's own memory.
+    /// Returns the layout of this rank's contribution, which may be the memory of the result.
     pub(super) fn input(&self) -> Result<Layout, Error> {
         self.buffer(true).whole()
     }
@@ -104,7 +105,7 @@ pub(super) fn reduce_by_messages(
     let algorithm = call.select(Operation::Reduce, input.bytes())?;
     let (input, blocks) = cut(input, algorithm, position.ranks);
     let is_leaf = position.is_leaf(algorithm);
-    // A leaf sends its input and needs nothing else.
+    // A leaf of the tree sends its input and needs no other buffer.
     let nothing = || (Scratch::default(), Layout::nothing());
     let (own, incoming) = match is_leaf {
         true => nothing(),
@@ -129,7 +130,7 @@ pub(super) fn reduce_by_messages(
     })
 }
 
-/// Among the ranks of this host, to the end.
+/// Reduces among the ranks of this host, and returns when it is complete.
 pub(super) fn reduce_on_host(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<(), CallError> {
     if !reduce_shm(call, reduced)? {
         let ready = reduce_by_messages(call, reduced)?;
@@ -138,7 +139,7 @@ pub(super) fn reduce_on_host(call: &mut Call<'_>, reduced: Reduced<'_>) -> Resul
     Ok(())
 }
 
-/// Data of all ranks together up to which one rank combines all of it.
+/// Bytes of all ranks' contributions together up to which one rank combines all of them.
 const WHOLE: usize = 32 << 10;
 
 pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
@@ -157,7 +158,7 @@ pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bo
         true => reduced.at(reduced.output).region(1)?,
         false => Region::nothing(),
     };
-    // Two ranks get no more done together than one by itself.
+    // With two ranks, sharing the work gains nothing.
     if ranks > 2 && bytes.saturating_mul(ranks) > WHOLE {
         return over_shares(call, area, reduction, (input, output), Some(root));
     }
@@ -178,7 +179,7 @@ pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bo
     call.run_shm(area, &mut steps, &buffers)
 }
 
-/// Every rank combines its share of every text.
+/// Reduces with the work shared: every rank combines its share of every payload.
 fn over_shares(
     call: &mut Call<'_>,
     area: u8,
@@ -204,7 +205,7 @@ fn over_shares(
         reduction: Some(reduction),
         ..ShmBuffers::plain(operation, bytes, input, output)
     };
-    // A result for every text takes room too.
+    // The result of every payload takes a payload of its own.
     let mut steps =
         schedules::reduce_scatter_gather_shm(rank, ranks, root, segments, ROUNDS_AHEAD / 2);
     call.run_shm(area, &mut steps, &buffers)

@@ -1,9 +1,9 @@
-//! Blocking calls of ranks on several hosts, in parts: inside every host, between the hosts, inside every host again.
-//! Only where some hosts have several ranks; called by `data_movement` and `reductions`.
+//! Blocking calls of ranks on several hosts, in parts: inside every host, between the hosts, and inside every host
+//! again. They apply only where some host has several ranks; `data_movement` and `reductions` call them.
 //!
-//! One rank leads each host: the root for its own where that saves a step, else the host's first one. A part is an
-//! operation like any other, on fewer ranks: over boards inside a host, between hosts by messages or by the network's
-//! own broadcast. Every operation there is commutes, so ranks may lie anywhere; only all-gather wants them in order.
+//! One rank leads each host: the root leads its own host where that saves a step, else the host's first rank. A part is
+//! an operation like any other on fewer ranks: over shared memory inside a host, by messages or multicast between
+//! hosts. Every reduction operation commutes, so ranks may be placed anywhere; only all-gather needs them in order.
 
 use super::Buffer;
 use super::flat_movement::{allgather_on_host, broadcast_by_messages, broadcast_on_host, collect};
@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use core::mem::ManuallyDrop;
 use pombo_kernel::Source;
 
-/// `MPI_Bcast`.
+/// Runs `MPI_Bcast`.
 pub(super) fn broadcast(call: &mut Call<'_>, buffer: Buffer<'_>) -> Result<bool, CallError> {
     let region = buffer.region(1)?;
     let cast = call.uses_multicast(Source::len(&region))?;
@@ -52,12 +52,12 @@ pub(super) fn broadcast(call: &mut Call<'_>, buffer: Buffer<'_>) -> Result<bool,
     Ok(true)
 }
 
-/// `MPI_Reduce`.
+/// Runs `MPI_Reduce`.
 pub(super) fn reduce(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
     let roles = HostRoles::of(call)?;
     let leads = roles.local_rank() == roles.leader();
     let (mut inside, mut outside) = (reduced, reduced);
-    // If it comes to no good end, a message may still lead here: then it is kept for ever.
+    // After a failure a message may still arrive in this memory, so it is then leaked.
     let mut sum = ManuallyDrop::new(Scratch::default());
     if leads && !roles.is_alone() {
         outside.input = UserAddress::IN_PLACE;
@@ -81,7 +81,7 @@ pub(super) fn reduce(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, 
     Ok(true)
 }
 
-/// `MPI_Allreduce`.
+/// Runs `MPI_Allreduce`.
 pub(super) fn allreduce(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
     let roles = HostRoles::of(call)?;
     let (mut inside, mut outside) = (reduced, reduced);
@@ -103,13 +103,13 @@ pub(super) fn allreduce(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<boo
     Ok(true)
 }
 
-/// `MPI_Barrier`: nobody has the sum before everybody came.
+/// Runs `MPI_Barrier` as an all-reduce: no rank has the sum before every rank has contributed.
 pub(super) fn barrier(call: &mut Call<'_>) -> Result<bool, CallError> {
     let mut nothing = [0_u8];
     allreduce(call, Reduced::in_place(&mut nothing, MPI_BYTE, MPI_BOR))
 }
 
-/// `MPI_Allgather`, where every host's ranks follow each other.
+/// Runs `MPI_Allgather`, where the ranks of every host are consecutive.
 pub(super) fn allgather(
     call: &mut Call<'_>,
     send: Buffer<'_>,

@@ -1,5 +1,5 @@
-//! How the ranks of a call lie on their hosts, and who of them carries out which part of it. `hierarchical` and `flat_movement`
-//! only.
+//! How the ranks of a call are placed on hosts, and which part of the operation each carries out. Only `hierarchical`
+//! and `flat_movement` use it.
 
 use super::prepare::{Call, SubGroup};
 use super::schedule::Position;
@@ -7,15 +7,15 @@ use crate::error::Error;
 use alloc::rc::Rc;
 use pombo_kernel::Peer;
 
-/// What the parts of one operation have in common.
+/// The state shared by the parts of one operation.
 pub(super) struct HostRoles {
     on_host: Rc<[Peer]>,
     leaders: Rc<[Peer]>,
-    /// This rank's host, and its place there.
+    /// This rank's host and its place on that host.
     own: (usize, usize),
-    /// The root's host, and its place there.
+    /// The root's host and its place on that host.
     root: (usize, usize),
-    /// The root's peer.
+    /// The root as a peer.
     peer: Peer,
 }
 
@@ -25,7 +25,7 @@ impl HostRoles {
         let record = call.record()?;
         let peer = record.peer(root as i32)?;
         let layout = record.host_layout.as_ref();
-        // Whoever asks has looked.
+        // The callers have checked that there is a layout.
         let layout = layout.ok_or(pombo_kernel::Error::NoSuchPeer(peer))?;
         Ok(HostRoles {
             on_host: layout.on_host().clone(),
@@ -36,17 +36,17 @@ impl HostRoles {
         })
     }
 
-    /// Is nobody else of the communicator on this host?
+    /// Returns whether this rank is the communicator's only one on this host.
     pub(super) fn is_alone(&self) -> bool {
         self.on_host.len() == 1
     }
 
-    /// Is the root on this host?
+    /// Returns whether the root is on this host.
     pub(super) fn is_on_root_host(&self) -> bool {
         self.own.0 == self.root.0
     }
 
-    /// The place of the root if it is on this host, else of the first rank.
+    /// Returns the place of the root if it is on this host, else that of the first rank.
     pub(super) fn leader(&self) -> usize {
         if self.is_on_root_host() {
             self.root.1
@@ -55,12 +55,12 @@ impl HostRoles {
         }
     }
 
-    /// What is next is among the ranks of this host.
+    /// Makes the next part an operation among the ranks of this host.
     pub(super) fn enter_host(&self, call: &mut Call<'_>, root: usize) {
         self.enter(call, true, self.on_host.clone(), (self.own.1, root));
     }
 
-    /// What is next is between the leaders of the hosts, to or from the root itself.
+    /// Makes the next part an operation among the leaders of the hosts; the root leads its own host.
     pub(super) fn enter_leaders(&self, call: &mut Call<'_>) {
         let mut leaders = self.leaders.clone();
         if self.root.1 > 0 {
@@ -89,24 +89,24 @@ impl HostRoles {
         call.subgroup = Some(SubGroup { peers, same_host });
     }
 
-    /// The place of the one who sends to the other hosts or hears from them, and of the root if it has to tell that
-    /// one first.
+    /// Returns the place of the rank that sends to the other hosts or receives from them, and the place of the root if
+    /// the root must pass its data to that rank first.
     pub(super) fn multicast_leader(&self) -> (usize, Option<usize>) {
         let before = self.is_on_root_host() && self.root.1 > 0;
         (0, before.then_some(self.root.1))
     }
 
-    /// The number of this rank's host.
+    /// Returns the index of this rank's host.
     pub(super) fn own_host(&self) -> usize {
         self.own.0
     }
 
-    /// The number of the root's host.
+    /// Returns the index of the root's host.
     pub(super) fn root_host(&self) -> usize {
         self.root.0
     }
 
-    /// This rank's place on its host.
+    /// Returns this rank's place on its host.
     pub(super) fn local_rank(&self) -> usize {
         self.own.1
     }

@@ -1,34 +1,34 @@
-//! Where the blocks of an operation's buffers lie.
+//! The layout of the blocks of an operation's buffers.
 
 use crate::user_buffer::{Region, Shape};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pombo_collective::{Buffer, Piece, Segments};
 
-/// One buffer of an operation.
+/// The layout of one buffer of an operation.
 pub(super) enum Layout {
-    /// Blocks back to back.
+    /// The blocks are contiguous.
     Contiguous(Region, Cut),
-    /// Blocks anywhere.
+    /// The blocks are at arbitrary addresses.
     Apart(Vec<Region>),
 }
 
 /// How contiguous memory is cut into blocks.
 #[derive(Clone)]
 pub(super) enum Cut {
-    /// So many of nearly equal size.
+    /// The memory is cut into this many blocks of nearly equal size.
     Evenly(usize),
-    /// Each ends at so many items.
+    /// Each block ends at this item.
     At(Box<[usize]>),
 }
 
 impl Layout {
-    /// No memory.
+    /// Returns the layout of an empty buffer.
     pub(super) fn nothing() -> Self {
         Layout::Contiguous(Region::nothing(), Cut::Evenly(1))
     }
 
-    /// The same memory in other blocks, if it is contiguous.
+    /// Cuts the same memory into other blocks if it is contiguous.
     pub(super) fn cut(self, cut: Cut) -> Self {
         match self {
             Layout::Contiguous(region, _) => Layout::Contiguous(region, cut),
@@ -36,12 +36,12 @@ impl Layout {
         }
     }
 
-    /// The same memory as so many nearly equal blocks.
+    /// Cuts the same memory into `blocks` nearly equal blocks.
     pub(super) fn evenly(self, blocks: usize) -> Self {
         self.cut(Cut::Evenly(blocks))
     }
 
-    /// Items of all blocks.
+    /// Returns the number of items of all blocks.
     pub(super) fn items(&self) -> usize {
         match self {
             Layout::Contiguous(region, _) => region.items(),
@@ -49,7 +49,7 @@ impl Layout {
         }
     }
 
-    /// Bytes of data of all blocks.
+    /// Returns the bytes of data of all blocks.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Layout::Contiguous(region, _) => pombo_kernel::Source::len(region),
@@ -57,7 +57,7 @@ impl Layout {
         }
     }
 
-    /// How one item lies in contiguous memory.
+    /// Returns the shape of an item in contiguous memory.
     pub(super) fn shape(&self) -> Shape {
         match self {
             Layout::Contiguous(region, _) => region.shape(),
@@ -65,7 +65,7 @@ impl Layout {
         }
     }
 
-    /// The same blocks of other memory, if this one is contiguous.
+    /// Cuts other memory into the same blocks, if this memory is contiguous.
     pub(super) fn at(&self, region: Region) -> Layout {
         match self {
             Layout::Contiguous(_, cut) => Layout::Contiguous(region, cut.clone()),
@@ -73,12 +73,12 @@ impl Layout {
         }
     }
 
-    /// Do several blocks need several messages?
+    /// Returns whether several blocks need several messages.
     pub(super) fn is_apart(&self) -> bool {
         matches!(self, Layout::Apart(_))
     }
 
-    /// A piece; of blocks that lie anywhere only the first.
+    /// Returns the region of a piece; of blocks that are not contiguous, only that of the first.
     pub(super) fn region(&self, piece: Piece) -> Region {
         let (first, behind) = (piece.first, piece.first + piece.blocks);
         match self {
@@ -94,13 +94,13 @@ impl Layout {
         }
     }
 
-    /// Block `index` as the only one.
+    /// Returns the layout of block `index` alone.
     pub(super) fn block(&self, index: usize) -> Layout {
         Layout::Apart(alloc::vec![self.region(Buffer::Input.block(index))])
     }
 }
 
-/// Where so many blocks end.
+/// Returns the item at which the first `blocks` blocks end.
 fn end_of(ends: &[usize], blocks: usize) -> usize {
     match blocks.checked_sub(1) {
         None => 0,

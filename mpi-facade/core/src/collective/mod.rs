@@ -1,15 +1,15 @@
-//! Collective calls: check, choose an algorithm, let the kernel's schedules run over this world's point-to-point.
-//! Source: MPI 5.0, chapter 6.
+//! Collective calls: they check their arguments, select an algorithm, and run the kernel's schedules over this world's
+//! point-to-point messages. Source: MPI 5.0, chapter 6.
 //!
-//! Every call comes as a [`Collective`]: [`Collective::run`] is the blocking call, [`Collective::start`] the non-blocking
-//! one. Blocking calls of ranks that share memory go over boards in it, without messages and without allocating; those
-//! of ranks on several hosts do so inside each host, see `hierarchical`.
+//! Every call is a [`Collective`]: [`Collective::run`] is the blocking call, [`Collective::start`] the non-blocking
+//! one. Blocking calls of ranks that share memory use it without messages and without allocation; those of ranks on
+//! several hosts do so inside each host, see `hierarchical`.
 //!
-//! A rank that gets another length than it expects goes on with the operation, as far as others count on it, and then
-//! returns that error: the next operation finds all ranks together.
+//! A rank that receives another length than it expects continues the operation as far as other ranks depend on it, and
+//! then returns that error: all ranks take part in the next operation.
 //!
-//! A rank that loses another one during a broadcast over the network's own may be left behind: its next operations of
-//! that kind on the communicator, of the same root, fail with the same error. Messages and other communicators go on.
+//! A rank that loses a peer during a multicast broadcast may miss its data: its next multicast broadcasts on the
+//! communicator from the same root fail with the same error. Messages and other communicators are not affected.
 
 mod buffers;
 mod data_movement;

@@ -1,4 +1,4 @@
-//! Broadcasts over the network's own, where there is no network: see `multicast_bcast`.
+//! Replaces `multicast_bcast` in builds without networks.
 
 use super::prepare::Call;
 use crate::error::Error;
@@ -7,7 +7,7 @@ use crate::user_buffer::Region;
 use pombo_kernel::Peer;
 use pombo_kernel::channel::GroupId;
 
-/// There is none.
+/// An operation that cannot exist.
 pub(super) enum MulticastOperation {}
 
 pub(crate) fn has_room(_: &mut World) -> bool {

@@ -1,4 +1,4 @@
-//! An operation by messages that is under way.
+//! A collective operation by messages or multicast that is under way.
 
 use super::layout::Layout;
 use super::multicast_bcast::MulticastOperation;
@@ -14,17 +14,17 @@ use alloc::boxed::Box;
 use core::ffi::c_int;
 use pombo_collective::Execution;
 
-/// Everything that an operation needs.
+/// The schedule, memory and reduction of one operation.
 pub(super) struct PreparedOperation {
     pub(super) steps: Steps,
-    /// What follows them.
+    /// The schedule that follows `steps`.
     pub(super) then: Option<Steps>,
     pub(super) memory: OperationBuffers,
     pub(super) scratch: [Scratch; 2],
 }
 
 impl PreparedOperation {
-    /// Without temporary memory.
+    /// Prepares an operation without scratch memory.
     pub(super) fn plain(steps: Steps, input: Layout, output: Layout) -> PreparedOperation {
         let memory = OperationBuffers {
             input,
@@ -40,24 +40,24 @@ impl PreparedOperation {
     }
 }
 
-/// One rank's part in it: too large to be moved around.
+/// One rank's part of an operation. It is boxed, as it is too large to move around.
 pub(super) struct Operation {
     execution: ExecutionKind,
-    /// What follows.
+    /// The schedule that follows the current one.
     then: Option<Steps>,
     addressing: Addressing,
     buffers: OperationBuffers,
     posted: PostedSet,
-    /// What the buffers point to, as far as it is the operation's own.
+    /// Scratch memory that the buffers point to.
     scratch: [Scratch; 2],
-    /// The ranks do not agree on lengths: what it ends with.
+    /// The error to return at the end if ranks disagree on lengths.
     disagreement: Option<Error>,
 }
 
-/// How it goes.
+/// How an operation is executed.
 enum ExecutionKind {
     Messages(Execution<Steps>),
-    /// Over the network's own broadcast.
+    /// It runs by multicast.
     Multicast(MulticastOperation),
 }
 
@@ -83,7 +83,7 @@ impl Operation {
         }
     }
 
-    /// Sees it through.
+    /// Waits until the operation is complete.
     #[inline(never)]
     pub(super) fn run(mut self: Box<Self>, world: &mut World) -> Result<(), CommError> {
         let idle = world.first_idle();
@@ -101,7 +101,8 @@ impl Operation {
         done
     }
 
-    /// Goes as far as it can. After an error nothing of it is under way any more.
+    /// Progresses as far as possible; returns whether the operation is complete. After an error no message of it
+    /// remains under way.
     pub(super) fn poll(&mut self, world: &mut World) -> Result<bool, CommError> {
         while self.poll_part(world)? {
             match self.then.take() {
@@ -116,7 +117,7 @@ impl Operation {
         Ok(false)
     }
 
-    /// Fails, as [`Operation::poll`] does, if a rank of its communicator has ended. Else it is not over.
+    /// Fails, as [`Operation::poll`] does, if a rank of the communicator has ended; returns false otherwise.
     #[cold]
     pub(super) fn fail_if_peer_lost(&mut self, world: &mut World) -> Result<bool, CommError> {
         let Some(peer) = any_source_failure::dead_member(world, self.addressing.index) else {
@@ -159,7 +160,7 @@ impl Operation {
         CommError::new(error, self.addressing.comm)
     }
 
-    /// Takes back what is under way, for its memory goes away.
+    /// Takes back the messages under way, because their memory goes away.
     fn abandon(&mut self, world: &mut World, error: Error) {
         if let ExecutionKind::Multicast(cast) = &mut self.execution {
             cast.abandon(world, error);
@@ -169,35 +170,35 @@ impl Operation {
         }
         let Self { posted, .. } = self;
         posted.cancel(&mut world.kernel);
-        // What has met its receive goes on to its end, so that the other side need not fail too. Where that cannot be
-        // waited for nothing of it touches the memory any more.
+        // A message that has matched its receive completes, so that the other side need not fail too. Where the wait
+        // for it fails, no message refers to the memory any more.
         let _ = world.until(|world| match posted.settle(&mut world.kernel, 0, |_| ()) {
             Ok(over) => Ok(over.then_some(())),
             Err(pombo_kernel::Error::Channel(error)) => {
                 Err(pombo_kernel::Error::Channel(error).into())
             }
-            // One of them failed; the others are still to come.
+            // One message failed; the others still have to complete.
             Err(_) => Ok(None),
         });
         posted.release(&mut world.kernel);
     }
 
-    /// Its memory, when it is over.
+    /// Returns the scratch memory of an operation that is over.
     pub(super) fn into_scratch(self) -> [Scratch; 2] {
         self.scratch
     }
 
-    /// The communicator's context, to say that the operation is over.
+    /// Returns the communicator's context, for the report that the operation is over.
     pub(super) fn context(&self) -> u32 {
         self.addressing.header.context.get() & !1
     }
 
-    /// The communicator's place in the table.
+    /// Returns the communicator's index in the table.
     pub(super) fn index(&self) -> usize {
         self.addressing.index
     }
 
-    /// The communicator.
+    /// Returns the communicator.
     pub(super) fn comm(&self) -> Comm {
         self.addressing.comm
     }

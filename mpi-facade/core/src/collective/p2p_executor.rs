@@ -1,4 +1,4 @@
-//! The kernel's point-to-point as a schedule sees it.
+//! Executes schedules by the kernel's point-to-point messages.
 
 use super::layout::Layout;
 use crate::error::{Error, Kind};
@@ -12,15 +12,15 @@ use core::ffi::c_int;
 use pombo_collective::{Buffer, Executor, Piece};
 use pombo_kernel::{Peer, Source};
 
-/// Whom an operation talks to, and how its messages are marked.
+/// The peers of an operation and the header of its messages.
 #[derive(Clone)]
 pub(super) struct Addressing {
-    /// The communicator's place in the table: its handle may be freed while the operation runs.
+    /// The communicator's index in the table: its handle may be freed while the operation runs.
     pub(super) index: usize,
-    /// For errors.
+    /// The communicator that errors are reported on.
     pub(super) comm: crate::constants::Comm,
     pub(super) header: MpiHeader,
-    /// The peers that carry it out, where they are not all of the communicator's.
+    /// The peers of the operation, unless they are all of the communicator's.
     pub(super) peers: Option<Rc<[Peer]>>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct OperationBuffers {
 }
 
 impl OperationBuffers {
-    /// No memory.
+    /// Returns empty buffers.
     pub(super) fn nothing() -> Self {
         OperationBuffers {
             input: Layout::nothing(),
@@ -58,7 +58,7 @@ impl OperationBuffers {
         self.layout(piece).region(piece)
     }
 
-    /// The regions of a piece, one for each message that it takes.
+    /// Iterates over the regions of a piece, one for each message that it takes.
     fn regions(&self, piece: Piece) -> impl Iterator<Item = Region> {
         let layout = self.layout(piece);
         let (messages, step) = if layout.is_apart() && piece.blocks > 0 {
@@ -76,14 +76,14 @@ impl OperationBuffers {
     }
 }
 
-/// One operation's functions, while it is polled.
+/// One operation's state, borrowed while it is polled.
 pub(super) struct P2pExecutor<'a> {
     pub(super) world: &'a mut World,
     pub(super) addressing: &'a Addressing,
     pub(super) buffers: &'a OperationBuffers,
     pub(super) posted: &'a mut PostedSet,
-    /// A message of another length than expected has come: the operation goes on for those who count on this rank, and
-    /// ends like this.
+    /// The error of a message whose length differs from the expected one: the operation continues for the ranks that
+    /// depend on this one, and then returns it.
     pub(super) disagreement: &'a mut Option<Error>,
 }
 
@@ -151,7 +151,7 @@ impl Executor for P2pExecutor<'_> {
 
     fn combine(&mut self, left: Piece, right: Piece) {
         let (left, right) = (self.buffers.region(left), self.buffers.region(right));
-        // What has not come whole is not read.
+        // Once lengths differ, data may be missing and is not combined.
         if let Some(reduction) = &self.buffers.reduction
             && self.disagreement.is_none()
         {

@@ -1,4 +1,4 @@
-//! What every call does before its operation can begin.
+//! The common preparation of all collective calls: counting, checks and choice of the path.
 
 use super::layout::Layout;
 use super::operation::{Operation, PreparedOperation};
@@ -21,23 +21,23 @@ use core::ffi::c_int;
 use pombo_collective::Segments;
 use pombo_kernel::Peer;
 
-/// Long messages go through chains in segments of so many bytes.
+/// Bytes of a segment in which algorithm `chain` sends long messages.
 const SEGMENT: usize = 32 << 10;
 
-/// A collective call of this rank. Run or start it: the other ranks count on it.
+/// A collective call of this rank. It must be run or started, as the other ranks wait for it.
 #[must_use = "the other ranks wait for it"]
 pub trait Collective {
-    /// The blocking call.
+    /// Runs the blocking call.
     fn run(self) -> Result<(), CommError>;
 
-    /// The non-blocking call: it goes on whenever this rank is in a call.
-    /// Buffers that are lent for a while do for the other one only.
+    /// Starts the non-blocking call, which progresses whenever this rank is in a call. `'static`: buffers lent for the
+    /// duration of a call suit the blocking form only.
     fn start(self) -> Result<Request, CommError>
     where
         Self: 'static;
 }
 
-/// A call whose two ways are known: at once, over boards or host by host, where that is chosen; and by messages.
+/// A call with two paths: a fast one, over shared memory or hierarchical, where that is selected; and by messages.
 struct CollectiveCall<B, M> {
     kind: Kind,
     comm: Comm,
@@ -46,7 +46,7 @@ struct CollectiveCall<B, M> {
     messages: M,
 }
 
-/// A call that knows messages only.
+/// A call by messages only.
 struct MessageCall<M> {
     kind: Kind,
     comm: Comm,
@@ -54,42 +54,42 @@ struct MessageCall<M> {
     messages: M,
 }
 
-/// How a call goes by messages: behind a pointer, so that what comes after it is compiled once.
+/// Prepares a call by messages. It is a trait object, so that the code after it is compiled once.
 type Messages<'a> = &'a dyn Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>;
 
-/// A call while it is made.
+/// The state of a call while it is prepared and run.
 pub(super) struct Call<'w> {
     pub(super) world: &'w mut World,
     pub(super) comm: Comm,
-    /// The communicator's place in the table.
+    /// The communicator's index in the table.
     pub(super) index: usize,
     pub(super) position: Position,
-    /// Who carries out what is next; none: all ranks.
+    /// The ranks that carry out the next part; `None`: all ranks.
     pub(super) subgroup: Option<SubGroup>,
-    /// The number of its next operation over boards.
+    /// The number of the call's next operation over shared memory.
     pub(super) number: u64,
-    /// The last number that it may use: what comes next on the communicator has a larger one, on all ranks.
+    /// The last such number that the call may use: all ranks give the communicator's next call larger ones.
     last: u64,
-    /// What its messages carry. Calls of each kind are numbered by themselves, as programs have been seen that make calls
-    /// of two kinds in another order on another rank, where nobody waits for all.
+    /// The tag of its messages. Each kind of call has its own count, because some programs order two calls of different
+    /// kinds differently on different ranks, where neither synchronises.
     tag: u32,
-    /// The ranks do not agree on lengths, as this one has seen: what it returns when it is through.
+    /// The error to return at the end if ranks disagree on lengths.
     disagreement: Option<Error>,
 }
 
-/// Some of the communicator's ranks, which do a part of an operation by themselves.
+/// Some of the communicator's ranks, which carry out a part of an operation among themselves.
 pub(super) struct SubGroup {
-    /// Their peers, in the order of their numbers in it.
+    /// Their peers, in the order of their ranks in the subgroup.
     pub(super) peers: Rc<[Peer]>,
-    /// They are all ranks of this host.
+    /// Whether they are all ranks of this host.
     pub(super) same_host: bool,
 }
 
-/// Why a call does not come to its end.
+/// Why a call fails.
 pub(super) enum CallError {
-    /// The communicator's handler hears of it.
+    /// An error that goes to the communicator's error handler.
     JoinError(Error),
-    /// Something else has failed meanwhile.
+    /// A failure that already has its communicator, such as that of another operation meanwhile.
     Failed(CommError),
 }
 
@@ -99,7 +99,7 @@ impl From<Error> for CallError {
     }
 }
 
-/// A call without a root. It is over when the first function returns true.
+/// Prepares a call without a root. `fast_path` returns true if it has completed the call.
 pub(super) fn prepare(
     kind: Kind,
     comm: Comm,
@@ -109,7 +109,7 @@ pub(super) fn prepare(
     prepare_rooted(kind, comm, 0, fast_path, messages)
 }
 
-/// A call with a root.
+/// Prepares a call with a root.
 pub(super) fn prepare_rooted(
     kind: Kind,
     comm: Comm,
@@ -126,7 +126,7 @@ pub(super) fn prepare_rooted(
     }
 }
 
-/// A call that knows messages only.
+/// Prepares a call by messages only.
 pub(super) fn by_messages(
     kind: Kind,
     comm: Comm,
@@ -193,8 +193,8 @@ impl<'w> Call<'w> {
     fn new(world: &'w mut World, kind: Kind, comm: Comm, root: c_int) -> Result<Self, CommError> {
         let index = world.comms.index(comm)?;
         let record = world.comms.get(comm)?;
-        // Calls are counted before anything can go wrong with them, so that all ranks count alike, those whose call is
-        // refused as well. Host by host a call takes two operations over boards.
+        // Calls are counted before anything can fail, also those that are refused, so that all ranks count alike. A
+        // hierarchical call takes two operations over shared memory.
         let number = record.operations + 1;
         record.operations = number + u64::from(record.host_layout.is_some());
         let last = record.operations;
@@ -235,8 +235,8 @@ impl<'w> Call<'w> {
         self.begin(ready)
     }
 
-    /// Something is wrong with this rank's call. The others hear of it where they need it, unless this rank ends, which
-    /// they hear as well.
+    /// Refuses this rank's call. The other ranks are told over shared memory, unless the error ends this rank, which
+    /// they detect as well.
     #[cold]
     fn refuse(&mut self, stop: CallError) -> CommError {
         let failure = match stop {
@@ -256,13 +256,13 @@ impl<'w> Call<'w> {
         failure
     }
 
-    /// The ranks do not agree on lengths.
+    /// Notes that the ranks disagree on lengths; the first such error counts.
     #[cold]
     pub(super) fn note(&mut self, error: Error) {
         self.disagreement.get_or_insert(error);
     }
 
-    /// How a call ends that has come through.
+    /// Returns the result of a call that has completed.
     #[inline]
     pub(super) fn verdict(&mut self) -> Result<(), CommError> {
         match self.disagreement {
@@ -285,7 +285,7 @@ impl<'w> Call<'w> {
         Ok(Box::new(Operation::new(addressing, ready)))
     }
 
-    /// Carries out a part of an operation by messages, or by a cast.
+    /// Runs a part of an operation by messages or multicast.
     #[inline(never)]
     pub(super) fn run_part(&mut self, ready: PreparedOperation) -> Result<(), CallError> {
         let operation = self.begin(ready).map_err(CallError::Failed)?;
@@ -296,7 +296,7 @@ impl<'w> Call<'w> {
         Ok(())
     }
 
-    /// How algorithms are chosen.
+    /// Returns the selector of algorithms.
     pub(super) fn selector(&mut self) -> &Selector {
         self.world.extensions.get()
     }
@@ -308,12 +308,12 @@ impl<'w> Call<'w> {
         })
     }
 
-    /// How the ranks lie on hosts, if on several.
+    /// Returns how the ranks are placed on hosts, if on several.
     pub(super) fn host_layout(&mut self) -> Result<Option<&HostLayout>, Error> {
         Ok(self.record()?.host_layout.as_deref())
     }
 
-    /// Where the operation, or its part, runs.
+    /// Returns the conditions under which the operation, or its part, runs.
     #[inline]
     pub(super) fn conditions(&mut self, kind: Kind) -> Result<Conditions, Error> {
         let ranks = self.position.ranks;
@@ -331,7 +331,7 @@ impl<'w> Call<'w> {
         })
     }
 
-    /// The algorithm by messages for an operation of so many bytes.
+    /// Selects the algorithm by messages for an operation of `bytes` bytes.
     pub(super) fn select(&mut self, kind: Kind, bytes: usize) -> Result<Algorithm, Error> {
         let conditions = self.conditions(kind)?;
         let conditions = Conditions {
@@ -342,13 +342,13 @@ impl<'w> Call<'w> {
         Ok(self.selector().select(kind, bytes, conditions))
     }
 
-    /// Where temporary memory comes from.
+    /// Returns the pool of scratch memory.
     pub(super) fn pool(&mut self) -> &mut Pool {
         self.world.extensions.get()
     }
 }
 
-/// A vector cut as an algorithm wants it, and into how many blocks.
+/// Cuts a vector into the blocks of an algorithm; returns it and the number of blocks.
 pub(super) fn cut(vector: Layout, algorithm: Algorithm, ranks: usize) -> (Layout, usize) {
     let blocks = match algorithm {
         Algorithm::Chain => {

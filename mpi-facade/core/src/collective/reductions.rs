@@ -1,4 +1,4 @@
-//! The calls that combine: what each checks, which memory it uses, which schedule runs.
+//! The reducing calls: the checks, the memory and the schedule of each.
 
 use super::buffers::items;
 use super::flat_reductions::{
@@ -16,7 +16,7 @@ use crate::error::Error;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 
-/// `MPI_Reduce`.
+/// Prepares `MPI_Reduce`.
 pub fn reduce(reduced: Reduced<'_>, root: c_int, comm: Comm) -> impl Collective {
     let fast_path = move |call: &mut Call<'_>| {
         let is_root = call.position.is_root();
@@ -30,7 +30,7 @@ pub fn reduce(reduced: Reduced<'_>, root: c_int, comm: Comm) -> impl Collective 
     })
 }
 
-/// `MPI_Allreduce`.
+/// Prepares `MPI_Allreduce`.
 pub fn allreduce(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     let fast_path = move |call: &mut Call<'_>| match call
         .is_hierarchical(Operation::Allreduce, || reduced.bytes(true))?
@@ -43,7 +43,7 @@ pub fn allreduce(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     })
 }
 
-/// `MPI_Scan`.
+/// Prepares `MPI_Scan`.
 pub fn scan(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::Scan, comm, 0, move |call| {
         let (reduction, input) = (reduced.reduction(true)?, reduced.input()?);
@@ -64,7 +64,7 @@ pub fn scan(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     })
 }
 
-/// `MPI_Exscan`. Rank 0 gets nothing.
+/// Prepares `MPI_Exscan`. Rank 0 gets no result.
 pub fn exscan(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::Exscan, comm, 0, move |call| {
         let reduction = reduced.reduction(call.position.rank > 0)?;
@@ -91,7 +91,7 @@ pub fn exscan(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     })
 }
 
-/// `MPI_Reduce_scatter_block`: `count` is that of one block.
+/// Prepares `MPI_Reduce_scatter_block`: `count` is that of one block.
 pub fn reduce_scatter_block(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::ReduceScatter, comm, 0, move |call| {
         let count = items(reduced.count)?;
@@ -100,7 +100,7 @@ pub fn reduce_scatter_block(reduced: Reduced<'_>, comm: Comm) -> impl Collective
     })
 }
 
-/// `MPI_Reduce_scatter`: `counts` has the items of every block; the buffers' own count is not looked at.
+/// Prepares `MPI_Reduce_scatter`: `counts` has the items of every block; the buffers' own count is ignored.
 pub fn reduce_scatter(reduced: Reduced<'_>, counts: Numbers, comm: Comm) -> impl Collective {
     by_messages(Operation::ReduceScatter, comm, 0, move |call| {
         counts.present()?;
@@ -130,7 +130,8 @@ fn spread(
         count: i64::try_from(count).unwrap_or(i64::MAX),
         ..reduced
     };
-    // In place the data of all blocks lies where the result of one belongs.
+    // With `MPI_IN_PLACE` the receive buffer holds the data of all blocks, and the result of one block goes to its
+    // start.
     let input = with(all).input()?.cut(Cut::At(ends.as_slice().into()));
     let output = with(ends[position.rank] - before).output()?;
     let algorithm = call.select(Operation::ReduceScatter, input.bytes())?;

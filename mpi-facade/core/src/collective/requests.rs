@@ -1,4 +1,4 @@
-//! Collective operations under way without a call that waits for them.
+//! Non-blocking collective operations under way, and their requests.
 
 use super::multicast_bcast::take_ended;
 use super::operation::Operation;
@@ -14,33 +14,33 @@ use alloc::vec::Vec;
 use core::mem::replace;
 use static_assertions::const_assert;
 
-/// The table of operations under way. Its bound is memory and [`SLOTS`].
+/// The table of operations under way. Memory and [`SLOTS`] bound it.
 #[derive(Default)]
 struct ActiveOperations {
     slots: Vec<Slot>,
     /// Slots without an operation.
     free: Vec<u32>,
-    /// Slots whose operations take turns, the next one first; some are over meanwhile.
+    /// Slots whose operations are due to be polled, in order; some may be over meanwhile.
     queue: VecDeque<u32>,
-    /// Of those, so many have not had one since something came.
+    /// Number of operations in the queue that were not polled since the last message.
     unpolled: usize,
-    /// The world calls [`progress`].
+    /// Whether the world calls [`progress`].
     registered: bool,
 }
 
-/// Of this world.
+/// Returns this world's table.
 fn active_operations(world: &mut World) -> &mut ActiveOperations {
     world.extensions.get()
 }
 
-/// There is something to do from now on.
+/// Makes the world call [`progress`] from now on.
 fn register(world: &mut World) {
     if !replace(&mut active_operations(world).registered, true) {
         world.register(progress);
     }
 }
 
-/// Requests of collective operations.
+/// The functions of a collective request.
 static REQUEST_OPS: RequestOps = RequestOps {
     test,
     peek,
@@ -49,14 +49,14 @@ static REQUEST_OPS: RequestOps = RequestOps {
 
 struct Slot {
     generation: usize,
-    /// It is among those that take turns.
+    /// Whether the slot is in the queue.
     queued: bool,
     state: State,
 }
 
 enum State {
     Free,
-    /// Taken out while it is polled.
+    /// The operation is taken out while it is polled.
     Busy,
     Active(Box<Operation>),
     Over(Option<CommError>),
@@ -64,11 +64,12 @@ enum State {
 
 /// Most operations under way at a time.
 const SLOTS: usize = 1 << 20;
-/// Operations that have a turn between two looks at what has come: so a look costs the same, however many there are.
+/// Operations polled between two calls of the kernel's progress: this bounds the cost of one round, however many there
+/// are.
 const POLLS_AT_ONCE: usize = 16;
 const GENERATIONS: usize = 1 << 11;
 
-// Above are tickets.
+// Values from 2^32 are those of point-to-point tickets.
 const_assert!(FIRST + SLOTS * GENERATIONS <= 1 << 32);
 
 fn split(request: Request) -> (usize, usize) {
@@ -76,7 +77,7 @@ fn split(request: Request) -> (usize, usize) {
     (bits % SLOTS, bits / SLOTS)
 }
 
-/// Begins an operation.
+/// Starts an operation.
 pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Request, CommError> {
     let (comm, place) = (operation.comm(), operation.index());
     let ActiveOperations {
@@ -109,7 +110,7 @@ pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Requ
     Ok(request)
 }
 
-/// Lets operations go as far as they can: see [`World::register`].
+/// Progresses all operations as far as possible: see [`World::register`].
 fn progress(world: &mut World, idle: &mut u32, came: bool) -> bool {
     if !active_operations(world).queue.is_empty() {
         poll_some(world, idle, came);
@@ -119,7 +120,7 @@ fn progress(world: &mut World, idle: &mut u32, came: bool) -> bool {
     active_operations.registered
 }
 
-/// Those that have waited longest have their turn. Nobody sleeps while one is due.
+/// Polls the operations that have waited longest. The rank must not sleep while one is due.
 #[cold]
 fn poll_some(world: &mut World, idle: &mut u32, came: bool) {
     let all = active_operations(world);
@@ -127,7 +128,7 @@ fn poll_some(world: &mut World, idle: &mut u32, came: bool) {
         all.unpolled = all.queue.len();
     }
     for _ in 0..POLLS_AT_ONCE {
-        // One that fails waits for what it takes back, and the others have turns meanwhile.
+        // A failing operation waits for the messages that it takes back, and the other operations are polled meanwhile.
         let all = active_operations(world);
         let Some(unpolled) = all.unpolled.checked_sub(1) else {
             break;
@@ -157,7 +158,7 @@ fn poll(world: &mut World, index: usize) {
     advance(world, index, Operation::poll);
 }
 
-/// Ends an operation that waits without one of its ranks.
+/// Ends a waiting operation that has lost one of its ranks.
 #[cold]
 fn fail_if_peer_lost(world: &mut World, request: Request) {
     let (index, generation) = split(request);
@@ -195,7 +196,7 @@ fn advance(
     active_operations(world).slots[index].state = state;
 }
 
-/// Looks whether an operation is over; the handle is dead then.
+/// Tests whether an operation is over, which frees the handle.
 #[cold]
 fn test(
     world: &mut World,
@@ -204,7 +205,7 @@ fn test(
 ) -> Result<RequestState, CommError> {
     let (index, generation) = split(request);
     let slot = active_operations(world).slots.get(index);
-    // It need not wait for its turn.
+    // The operation need not wait for its turn in the queue.
     if slot.is_some_and(|slot| slot.generation == generation) {
         poll(world, index);
     }
@@ -216,7 +217,7 @@ fn test(
     Ok(standing)
 }
 
-/// The same, and the handle stays alive.
+/// Tests whether an operation is over, and keeps the handle.
 #[cold]
 fn peek(
     world: &mut World,

@@ -10,13 +10,14 @@ use pombo_collective::{self as schedules, Distributor, Step};
 
 /// One rank's part of an operation.
 pub(super) enum Steps {
-    /// Messages, and what happens between them.
+    /// The operation is a schedule of messages and of local steps.
     Schedule(Box<dyn StepSource>),
-    /// No messages: the network's own broadcast.
+    /// The operation is a multicast and has no messages.
     Multicast(MulticastOperation),
 }
 
-/// An iterator as far as schedules need one: the table of an iterator object would hold much that is never called.
+/// The part of `Iterator` that schedules need: the vtable of an iterator object would hold many functions that are
+/// never called.
 pub(super) trait StepSource {
     fn next(&mut self) -> Option<Step>;
 }
@@ -42,7 +43,7 @@ fn steps(part: impl Iterator<Item = Step> + 'static) -> Steps {
     Steps::Schedule(Box::new(part))
 }
 
-/// The shape of a tree, chosen while the program runs, so that each operation is compiled once for all of them.
+/// The shape of a tree, chosen at run time, so that each operation is compiled once for all shapes.
 #[derive(Clone, Copy)]
 enum Form {
     Sequential,
@@ -86,7 +87,7 @@ impl Shape for Form {
     }
 }
 
-/// Where this rank stands in an operation.
+/// This rank's position in an operation.
 #[derive(Clone, Copy)]
 pub(super) struct Position {
     pub(super) rank: usize,
@@ -97,12 +98,12 @@ pub(super) struct Position {
 const ALL: Distributor<'static> = Distributor::Ascending;
 
 impl Position {
-    /// Is this rank the root?
+    /// Returns whether this rank is the root.
     pub(super) fn is_root(&self) -> bool {
         self.rank == self.root
     }
 
-    /// Has this rank nobody below it in the tree of an algorithm, but somebody above?
+    /// Returns whether this rank is a leaf in the tree of an algorithm: it has a parent and no children.
     pub(super) fn is_leaf(&self, algorithm: Algorithm) -> bool {
         !self.is_root() && self.tree(algorithm).children().next().is_none()
     }

@@ -1,4 +1,4 @@
-//! Temporary memory of an operation, and what is kept of it for the next one.
+//! Scratch memory of operations, and the pool that keeps it for the next ones.
 
 use super::layout::{Cut, Layout};
 use crate::error::Error;
@@ -6,37 +6,36 @@ use crate::user_buffer::UserAddress;
 use alloc::vec::Vec;
 use pombo_collective::Buffer;
 
-/// Memory that lives as long as the operation. Nothing in it is initialised: messages and copies fill it before
-/// anything is read.
+/// Memory that lives as long as the operation. It is uninitialised: messages and copies fill it before it is read.
 #[derive(Default)]
 pub(super) struct Scratch(Vec<u8>);
 
-/// Memory of operations that are over, so that the next ones need not ask the system: at most [`KEPT`] pieces, none
-/// of them larger than [`LARGEST`]. What is more goes back.
+/// Memory of completed operations, reused to save system calls: at most [`KEPT`] pieces, none larger than [`LARGEST`].
+/// Other pieces are freed.
 #[derive(Default)]
 pub(super) struct Pool(Vec<Scratch>);
 
-/// Pieces that are kept.
+/// Most pieces that are kept.
 const KEPT: usize = 4;
-/// The largest one that is kept, in bytes.
+/// Bytes of the largest piece that is kept.
 const LARGEST: usize = 4 << 20;
 
 impl Scratch {
-    /// Whoever lends it keeps it until the operation is over.
+    /// Returns the address. The caller keeps the scratch until the operation is over.
     pub(super) fn address(&mut self) -> UserAddress<'_> {
         UserAddress::of(self.0.spare_capacity_mut())
     }
 }
 
 impl Pool {
-    /// As much as `like` takes, with the same blocks.
+    /// Takes as much memory as `like` has, with the same blocks.
     pub(super) fn like(&mut self, like: &Layout) -> Result<(Scratch, Layout), Error> {
         let mut scratch = self.take(like.items().saturating_mul(like.shape().extent()))?;
         let region = scratch.address().region(like.items(), like.shape());
         Ok((scratch, like.at(region)))
     }
 
-    /// Room for so many blocks, each as large as all of `one`.
+    /// Takes memory for `blocks` blocks, each as large as all of `one`.
     pub(super) fn blocks(
         &mut self,
         one: &Layout,
@@ -48,7 +47,7 @@ impl Pool {
         Ok((scratch, Layout::Contiguous(region, Cut::Evenly(blocks))))
     }
 
-    /// A copy of so many blocks.
+    /// Copies a layout of `blocks` blocks.
     pub(super) fn copy(
         &mut self,
         blocks: &Layout,
@@ -72,7 +71,7 @@ impl Pool {
         Ok((scratch, Layout::Apart(regions)))
     }
 
-    /// Memory of so many bytes.
+    /// Takes `bytes` bytes.
     fn take(&mut self, bytes: usize) -> Result<Scratch, Error> {
         if let Some(kept) = self.0.iter().position(|kept| kept.0.capacity() >= bytes) {
             return Ok(self.0.swap_remove(kept));
@@ -85,7 +84,7 @@ impl Pool {
         Ok(Scratch(memory))
     }
 
-    /// Keeps the memory of an operation that is over.
+    /// Keeps the scratch memory of an operation that is over.
     pub(super) fn give(&mut self, scratch: [Scratch; 2]) {
         for scratch in scratch {
             if (1..=LARGEST).contains(&scratch.0.capacity()) && self.0.len() < KEPT {

@@ -1,5 +1,5 @@
-//! Which algorithm carries out which operation: a table, measured, that a user can print (`pombo info`) and override
-//! (`POMBO_COLL_<OPERATION>=<algorithm>`). All ranks of a job must choose alike.
+//! The selection of algorithms: a table of measured rules that a user can print (`pombo info`) and override
+//! (`POMBO_COLL_<OPERATION>=<algorithm>`). All ranks of a job must select alike.
 
 use crate::error::{Class, Error};
 use core::ffi::CStr;
@@ -8,8 +8,8 @@ use pombo_job::environment;
 use pombo_job::process::processors;
 use pombo_job::settings::LOCAL_CORES;
 
-/// A collective operation, as far as algorithms are chosen for it. The forms with counts for every rank go with the
-/// others, except that gatherv and scatterv are always `linear`.
+/// A collective operation, as the selection of algorithms distinguishes them. The forms with counts for every rank use
+/// the same rules as the plain ones, except that gatherv and scatterv are always `linear`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "each is what it says")]
 pub enum Operation {
@@ -26,11 +26,11 @@ pub enum Operation {
     Exscan,
 }
 
-/// How many operations there are.
+/// Number of operations.
 pub(crate) const KINDS: usize = Operation::Exscan as usize + 1;
 
 impl Operation {
-    /// What the messages of so many calls of this kind carry, of 31 bits.
+    /// Returns the tag, of 31 bits, of call number `calls` of this kind.
     pub(super) const fn tag(self, calls: u32) -> u32 {
         const BITS: u32 = 27;
         const_assert!(KINDS <= 1 << (31 - BITS));
@@ -40,14 +40,14 @@ impl Operation {
 
 macro_rules! algorithms {
     ($($name:ident $text:literal $meaning:literal;)*) => {
-        /// How an operation is carried out.
+        /// An algorithm of a collective operation.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Algorithm {
             $(#[doc = concat!("`", $text, "`: ", $meaning, ".")] $name,)*
         }
 
         impl Algorithm {
-            /// As the environment names it.
+            /// Returns the name by which the environment selects it.
             pub const fn name(self) -> &'static str {
                 match self { $(Algorithm::$name => $text,)* }
             }
@@ -71,35 +71,35 @@ algorithms! {
     Hierarchical "hierarchical" "inside every host first, then between the first ranks of all hosts; where ranks are on several hosts; blocking calls";
 }
 
-/// What is chosen up to so many ranks and bytes.
+/// The algorithm up to a number of ranks and bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Only where waits cost more than messages: where ranks share cores, or are on several hosts?
+    /// Whether the rule needs costly waits: ranks that share cores, or ranks on several hosts.
     pub costly_waits: bool,
-    /// Up to so many ranks.
+    /// Most ranks for which the rule holds.
     pub ranks: usize,
-    /// Up to so many bytes: of the whole vector, of one block (gather, scatter, all-to-all), of all blocks together
-    /// (all-gather, reduce-scatter).
+    /// Most bytes for which the rule holds: of the whole vector, of one block (gather, scatter, all-to-all), or of all
+    /// blocks together (all-gather, reduce-scatter).
     pub bytes: usize,
-    /// Then this.
+    /// The algorithm that the rule selects.
     pub algorithm: Algorithm,
 }
 
-/// One operation's algorithms.
+/// The algorithms of one operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Selection {
-    /// Which one.
+    /// The operation.
     pub operation: Operation,
     /// The environment variable that overrides the rules.
     pub variable: &'static CStr,
-    /// What it may say.
+    /// The algorithms that the variable may name.
     pub allowed: &'static [Algorithm],
-    /// The first rule that holds decides; the last one always holds.
+    /// The rules: the first that holds decides; the last one always holds.
     pub rules: &'static [Rule],
 }
 
 const ANY: usize = usize::MAX;
-/// The most ranks that use boards: each looks at all others.
+/// Most ranks that use shared memory: each polls all others.
 const BOARDS: usize = 64;
 
 const fn rule(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
@@ -121,9 +121,9 @@ const fn costly_waits(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule 
 use Algorithm::*;
 use static_assertions::const_assert;
 
-/// The table, in the order of [`Operation`]. Measured on shared memory, 2 to 8 ranks on 2 cores, and between 4 and 8
-/// hosts. Where ranks share cores it is waits that cost, not messages, so whoever talks to everybody at once is best;
-/// so it is between hosts, as a message that a rank waits for takes as long as several that it sends.
+/// The table, in the order of [`Operation`]. Measured on shared memory with 2 to 8 ranks on 2 cores, and between 4 and
+/// 8 hosts. Where ranks share cores, waits cost more than messages, so algorithms with one round of messages to all
+/// ranks are best; the same holds between hosts, where waiting for one message takes as long as sending several.
 pub const TABLE: &[Selection] = &[
     Selection {
         operation: Operation::Barrier,
@@ -201,7 +201,8 @@ pub const TABLE: &[Selection] = &[
         operation: Operation::Alltoall,
         variable: c"POMBO_COLL_ALLTOALL",
         allowed: &[SpreadOut, Pairwise, Bruck, SharedMemory],
-        // A text has room for all ranks, so long blocks take many rounds, in each of which all ranks need a processor.
+        // A payload is shared by all ranks, so long blocks take many rounds, and every rank needs a processor in each
+        // round.
         rules: &[
             costly_waits(BOARDS, 8192, SharedMemory),
             costly_waits(32, ANY, SpreadOut),
@@ -274,28 +275,28 @@ pub const TABLE: &[Selection] = &[
     },
 ];
 
-/// The ranks of an operation, or of a part of it, and what they have beside messages.
+/// The ranks of an operation, or of a part of it, and the transports that they share beside messages.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Conditions {
     pub(super) ranks: usize,
-    /// They are on several hosts.
+    /// Whether they are on several hosts.
     pub(super) several_hosts: bool,
-    /// Memory that all share.
+    /// Whether they all share memory.
     pub(super) shared_memory: bool,
-    /// A network that carries one frame to all.
+    /// Whether the network has multicast.
     pub(super) multicast: bool,
-    /// Hosts of which some have several of them.
+    /// Whether they are on several hosts of which some have several ranks.
     pub(super) hierarchical: bool,
 }
 
-/// What this process chooses by.
+/// The rules by which this process selects algorithms.
 pub(crate) struct Selector {
-    /// What the environment wants, in the order of the table.
+    /// The algorithms that the environment requests, in the order of the table.
     wanted: [Option<Algorithm>; TABLE.len()],
     cores: usize,
 }
 
-/// From the environment. Values that name no algorithm were refused when the job began.
+/// Reads the environment. Values that name no algorithm were refused at the start of the job.
 impl Default for Selector {
     fn default() -> Self {
         let wanted = |place: usize| {
@@ -310,7 +311,7 @@ impl Default for Selector {
 }
 
 impl Selector {
-    /// For an operation of so many bytes.
+    /// Selects the algorithm for an operation of `bytes` bytes.
     pub(super) fn select(
         &self,
         operation: Operation,
@@ -339,29 +340,29 @@ impl Selector {
             .unwrap_or(ruled)
     }
 
-    /// May any operation use the network's own broadcast?
+    /// Returns whether any operation may use multicast.
     #[cfg(feature = "hosts")]
     pub(super) fn wants_multicast(&self) -> bool {
         let wanted = self.wanted[Operation::Bcast as usize];
         wanted.is_none_or(|wanted| matches!(wanted, Multicast | Hierarchical))
     }
 
-    /// Do so many ranks share cores?
+    /// Returns whether `ranks` ranks share cores.
     pub(super) fn is_oversubscribed(&self, ranks: usize) -> bool {
         ranks > self.cores
     }
 }
 
 impl Selection {
-    /// What the variable must be.
+    /// The valid values of the variable.
     pub(crate) const MUST: &str = "one of the algorithms that `pombo info` lists";
 
-    /// The variable as text.
+    /// Returns the variable's name.
     pub fn variable(&self) -> &'static str {
         self.variable.to_str().unwrap_or("")
     }
 
-    /// May the variable say this?
+    /// Returns whether the variable may have this value.
     pub fn allows(&self, name: &str) -> bool {
         self.find(name).is_ok()
     }
@@ -395,8 +396,8 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Processors that the ranks of this machine share, as the launcher says, else all that there are: the same number for
-/// every rank, wherever it may run itself.
+/// Returns the processors that the ranks of this machine share, as the launcher passes them, else all of the machine:
+/// the same number for every rank, whatever its own affinity.
 fn cores() -> usize {
     let told = LOCAL_CORES.text().and_then(|cores| cores.parse().ok());
     told.filter(|&cores| cores > 0).unwrap_or_else(processors)

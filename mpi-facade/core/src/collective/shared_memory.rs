@@ -1,11 +1,11 @@
-//! Operations over boards in shared memory: which communicators have them, and the blocking call over them.
+//! Collective operations over shared memory: which communicators have a region for them, and the blocking call.
 //!
-//! Only blocking calls use boards: of one communicator they follow each other in the same order on all ranks, which
-//! number them alike. Non-blocking ones go by messages.
+//! Only blocking calls use it: all ranks of a communicator make them in the same order, and number them alike.
+//! Non-blocking calls go by messages.
 //!
-//! Ranks that do not agree on the length of an operation still go through it: every text says which operation it is of
-//! and how long its rank takes that to be, and whoever expects something else notes it and leaves the operation. The
-//! others hear that nothing more comes, if they need it, and all meet again in the next one.
+//! Ranks that disagree on the length of an operation still complete it: every payload is marked with its operation and
+//! the length by its rank's arguments. A rank that expects another mark notes the error and leaves the operation. The
+//! ranks that still need its payloads are told that none will come, and all ranks take part in the next operation.
 
 use super::prepare::{Call, CallError};
 use super::schedule::{Position, StepSource};
@@ -22,27 +22,27 @@ use pombo_collective::{Execution, Step, barrier_shm};
 use pombo_kernel::Peer;
 use pombo_netdrivers::shm::collective::{MAX_PAYLOAD, REGIONS};
 
-/// The area of `MPI_COMM_WORLD`.
+/// The region of `MPI_COMM_WORLD`.
 const WORLD: usize = 0;
-/// Long data is cut into so many texts at least, so that one is written while another is read; where ranks share
-/// cores, into as few as can be.
+/// Long data is cut into at least this many payloads, so that one is written while another is read; where ranks share
+/// cores, into as few as possible.
 const OVERLAP: usize = 4;
-/// But not into shorter ones, in bytes.
+/// Fewest bytes of a payload when data is cut for overlap.
 const SHORTEST: usize = 8 << 10;
-/// Texts are cut at cache lines.
+/// Bytes of a cache line, the unit at which payloads are cut.
 const LINE: usize = 64;
 
 /// How a blocking call is carried out.
 pub(super) enum Method {
-    /// Over the boards in that area.
+    /// It runs over shared memory, in this region.
     SharedMemory(u8),
-    /// Host by host: see `hierarchical`.
+    /// It runs hierarchically: see `hierarchical`.
     Hierarchical,
     Messages,
 }
 
 impl Call<'_> {
-    /// The way of this operation, or of its part. All ranks of it get the same answer.
+    /// Returns the method of this operation, or of its part. All its ranks get the same answer.
     #[inline]
     pub(super) fn method(&mut self, operation: Operation, bytes: usize) -> Result<Method, Error> {
         let conditions = self.conditions(operation)?;
@@ -57,7 +57,7 @@ impl Call<'_> {
         Ok(self.area()?.map_or(Method::Messages, Method::SharedMemory))
     }
 
-    /// Is it carried out host by host? `bytes` is asked where ranks are on several hosts.
+    /// Returns whether the operation is hierarchical. `bytes` is called only where ranks are on several hosts.
     #[inline]
     pub(super) fn is_hierarchical(
         &mut self,
@@ -73,7 +73,7 @@ impl Call<'_> {
         ))
     }
 
-    /// The area of its boards, if there are any.
+    /// Returns the communicator's region of shared memory, if it has one.
     #[inline]
     fn area(&mut self) -> Result<Option<u8>, Error> {
         let boards = match self.record()?.boards {
@@ -86,9 +86,9 @@ impl Call<'_> {
         })
     }
 
-    /// Where short ones of an operation go over boards and this one, of so many bytes, by messages, all ranks look at
-    /// each other's length first: else two that do not agree would wait for each other in different places. They meet
-    /// only there where all see all of them, and so do all or none go on. True if they disagree: the call is over.
+    /// Compares the lengths of all ranks before an operation of `taken` bytes goes by messages, where shorter ones go
+    /// over shared memory: else two ranks that disagree on the length would wait for each other on different paths. All
+    /// ranks see all lengths, so either all continue or none does. Returns true if they disagree: the call is over.
     #[inline(never)]
     pub(super) fn disagrees(
         &mut self,
@@ -110,7 +110,7 @@ impl Call<'_> {
             BlockedBuffer::nothing(),
         );
         if given != taken {
-            // Then nobody agrees with this rank.
+            // The largest mark agrees with no other rank's.
             self.note(Error::unequal(given as u64, taken as u64));
             buffers = buffers.giving(operation, usize::MAX);
         }
@@ -135,8 +135,8 @@ impl Call<'_> {
         group.is_some_and(|group| group.has_number_for(number))
     }
 
-    /// How many bytes of items of `item` bytes go into a text at a time, if `host_roles` times as many share it, and how many
-    /// texts that makes. All bytes are whole items.
+    /// Returns the bytes of each payload's share, and the number of payloads, for `bytes` bytes of items of `item`
+    /// bytes, if `parts` shares fill a payload. The bytes are whole items.
     #[inline]
     pub(super) fn segments(&mut self, bytes: usize, parts: usize, item: usize) -> (usize, usize) {
         let whole = bytes.saturating_mul(parts);
@@ -158,7 +158,8 @@ impl Call<'_> {
         (grain, bytes.div_ceil(grain))
     }
 
-    /// Runs an operation over boards to its end. Behind a pointer its steps cost a call each, and all of this exists once.
+    /// Runs an operation over shared memory until it is complete. A trait object costs an indirect call for each step,
+    /// but this code exists once.
     #[inline(never)]
     pub(super) fn run_shm(
         &mut self,
@@ -169,7 +170,8 @@ impl Call<'_> {
         self.run_steps(area, iter::from_fn(|| steps.next()), buffers)
     }
 
-    /// The same with steps of one kind in line: for short operations, where a call for each step shows.
+    /// Does what [`Call::run_shm`] does with inlined steps: for short operations, where an indirect call for each step
+    /// is measurable.
     #[inline]
     pub(super) fn run_steps(
         &mut self,
@@ -179,7 +181,7 @@ impl Call<'_> {
     ) -> Result<bool, CallError> {
         let (mut running, mut incoming) = (Execution::new(steps), Region::nothing());
         let (rank, number) = (self.position.rank, self.number);
-        // A call of several parts has as many numbers.
+        // Each part of a call has a number of its own.
         self.number += 1;
         if let Some(mut group) = self.world.shm().group(area.into()) {
             group.begin(number, buffers.gives);
@@ -220,7 +222,7 @@ impl Call<'_> {
         Ok(true)
     }
 
-    /// Ends an operation before its time.
+    /// Ends an operation early.
     #[cold]
     fn leave(&mut self, area: u8, end: Option<End>) -> Result<(), CallError> {
         if let Some(mut group) = self.world.shm().group(area.into()) {
@@ -241,15 +243,15 @@ impl Call<'_> {
     }
 }
 
-/// For each area that is free in this rank, for a new communicator, the first operation there; that of `MPI_COMM_WORLD`
-/// never is.
+/// Returns, for each region that is free in this rank, the number of a new communicator's first operation in it. The
+/// region of `MPI_COMM_WORLD` is never free.
 pub(crate) fn areas(world: &mut World) -> [Option<u64>; REGIONS] {
     let mut areas = world.shm().free_regions();
     areas[WORLD] = None;
     areas
 }
 
-/// Takes an area for those of a new communicator's peers that are on this host; all have found it free.
+/// Takes a region for those peers of a new communicator that are on this host; all of them have found it free.
 pub(crate) fn enter(world: &mut World, peers: &[Peer], area: usize, first: u64) -> Boards {
     let host = world.hosts.of(world.kernel.me());
     let near = world.hosts.members(host);

@@ -1,4 +1,4 @@
-//! The memory of an operation over boards, and how it is cut: by bytes of data, as texts are.
+//! The buffers of an operation over shared memory, and how payloads cut them into blocks of bytes.
 
 use super::Operation;
 use crate::op::Reduction;
@@ -8,8 +8,8 @@ use pombo_collective::{Buffer, Piece};
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::MARK_LIMIT;
 
-/// One buffer: so many columns of equal length, each cut into blocks of `grain` bytes, the last one shorter. Blocks are
-/// counted row by row.
+/// A buffer: `columns` columns of equal length, each cut into blocks of `grain` bytes; the last block may be shorter.
+/// Blocks are numbered row by row.
 #[derive(Clone, Copy)]
 pub(super) struct BlockedBuffer {
     pub(super) region: Region,
@@ -18,39 +18,39 @@ pub(super) struct BlockedBuffer {
     grain: usize,
 }
 
-/// Everything that an operation over boards works on.
+/// The buffers and the reduction of one operation over shared memory.
 pub(super) struct ShmBuffers {
     pub(super) input: BlockedBuffer,
     pub(super) output: BlockedBuffer,
-    /// Into this buffer come blocks of texts that have one for every rank.
+    /// The buffer that receives blocks out of payloads with one block for every rank.
     pub(super) scattered: Option<Buffer>,
     pub(super) reduction: Option<Reduction>,
-    /// What this rank's texts say of the operation, and what those of the others must say.
+    /// The marks: what this rank's payloads say of the operation, and what those of the others must say.
     pub(super) gives: u64,
     pub(super) takes: u64,
 }
 
-/// The bytes of an operation, in what texts say of it, are below this; in front is which operation it is.
+/// The byte count in a mark is taken modulo this; the bits above it hold the number of the operation.
 pub(super) const BYTES: u64 = MARK_LIMIT >> 4;
 
-/// What texts say of an operation of so many bytes.
+/// Returns the mark of an operation of `bytes` bytes: the operation's number and its length.
 #[inline]
 fn mark(operation: Operation, bytes: usize) -> u64 {
     operation as u64 * BYTES + bytes as u64 % BYTES
 }
 
 impl BlockedBuffer {
-    /// No memory.
+    /// Returns an empty buffer.
     pub(super) fn nothing() -> Self {
         BlockedBuffer::vector(Region::nothing(), 1)
     }
 
-    /// A vector in blocks of so many bytes.
+    /// Returns a vector in blocks of `grain` bytes.
     pub(super) fn vector(region: Region, grain: usize) -> Self {
         BlockedBuffer::matrix(region, 1, grain)
     }
 
-    /// Columns back to back, one for every rank.
+    /// Returns `columns` contiguous columns, one for every rank.
     pub(super) fn matrix(region: Region, columns: usize, grain: usize) -> Self {
         let columns = columns.max(1);
         BlockedBuffer {
@@ -61,17 +61,17 @@ impl BlockedBuffer {
         }
     }
 
-    /// Bytes of an item, if the items lie back to back without gaps.
+    /// Returns the bytes of an item if the items are contiguous, without gaps.
     #[inline]
     pub(super) fn item(region: &Region) -> Option<usize> {
         let item = region.extent();
         (item > 0 && Source::len(region) == region.items() * item).then_some(item)
     }
 
-    /// The bytes of a block.
+    /// Returns the byte range of a block.
     #[inline]
     pub(super) fn block(&self, block: usize) -> Range<usize> {
-        // Divisions take longer than everything else here.
+        // Divisions dominate the cost of this function, so the common cases avoid them.
         let (row, column) = match self.columns {
             1 => (block, 0),
             columns if block < columns => (0, block),
@@ -82,14 +82,14 @@ impl BlockedBuffer {
         base + start.min(self.column)..base + end.min(self.column)
     }
 
-    /// Where the blocks of a piece lie in a text, and which bytes they are.
+    /// Iterates over the blocks of a piece: the offset of each in the payload and its byte range in this buffer.
     #[inline]
     pub(super) fn blocks(&self, piece: Piece) -> impl Iterator<Item = (usize, Range<usize>)> {
         let place = move |part| (part * self.grain, self.block(piece.first + part));
         (0..piece.blocks).map(place)
     }
 
-    /// How long the text of a piece is.
+    /// Returns the bytes of a piece's payload.
     #[inline]
     pub(super) fn text(&self, piece: Piece) -> usize {
         let ends = self.blocks(piece).map(|(at, bytes)| match bytes.len() {
@@ -99,7 +99,7 @@ impl BlockedBuffer {
         ends.max().unwrap_or(0)
     }
 
-    /// Bytes of a piece of one block, or of none.
+    /// Returns the bytes of a piece of at most one block.
     #[inline]
     pub(super) fn len(&self, piece: Piece) -> usize {
         match piece.blocks {
@@ -108,13 +108,13 @@ impl BlockedBuffer {
         }
     }
 
-    /// Where a block begins.
+    /// Returns the byte offset at which a block begins.
     #[inline]
     pub(super) fn start(&self, piece: Piece) -> usize {
         self.block(piece.first).start
     }
 
-    /// Where rank `part` finds its block in a text that has one for every rank.
+    /// Returns the byte offset of rank `part`'s block in a payload with one block for every rank.
     #[inline]
     pub(super) fn part(&self, part: usize) -> usize {
         part * self.grain
@@ -122,8 +122,8 @@ impl BlockedBuffer {
 }
 
 impl ShmBuffers {
-    /// Of buffers that are read and written alone, for an operation of so many bytes: each rank gives as many, and takes
-    /// as many from each.
+    /// Describes an operation without other buffers, of `bytes` bytes: each rank contributes as many, and expects as
+    /// many from every other rank.
     #[inline]
     pub(super) fn plain(
         operation: Operation,
@@ -142,7 +142,7 @@ impl ShmBuffers {
         }
     }
 
-    /// The same, but this rank's own buffers may disagree: it gives so many bytes.
+    /// Replaces the bytes that this rank contributes, for calls whose own buffers may disagree in length.
     #[inline]
     pub(super) fn giving(self, operation: Operation, bytes: usize) -> Self {
         ShmBuffers {
@@ -151,7 +151,7 @@ impl ShmBuffers {
         }
     }
 
-    /// The side whose blocks a piece names; what is incoming or under way is cut like the input.
+    /// Returns the buffer whose blocks a piece names; incoming and scratch pieces are cut like the input.
     #[inline]
     pub(super) fn side(&self, piece: Piece) -> &BlockedBuffer {
         match piece.buffer {

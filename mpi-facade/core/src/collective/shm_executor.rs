@@ -1,4 +1,4 @@
-//! Boards in shared memory as a schedule sees them.
+//! Executes schedules over boards in shared memory.
 
 use super::shm_buffers::{BYTES, ShmBuffers};
 use crate::user_buffer::{Region, Shape, UserAddress};
@@ -7,21 +7,21 @@ use pombo_collective::{Buffer, Executor, Piece};
 use pombo_kernel::{Peer, Sink, Source};
 use pombo_netdrivers::shm::collective::{BoardGroup, Unavailable};
 
-/// One operation's functions, while it is polled.
+/// One operation's state, borrowed while it is polled.
 pub(super) struct ShmExecutor<'a> {
     pub(super) group: BoardGroup<'a>,
     pub(super) rank: usize,
     pub(super) buffers: &'a ShmBuffers,
-    /// What was received last, where it lies.
+    /// The region of the payload received last.
     pub(super) incoming: &'a mut Region,
 }
 
-/// Why an operation over boards ends early.
+/// Why an operation over shared memory ends early.
 pub(super) enum End {
-    /// A member is gone: its peer in the segment.
+    /// A member has ended: its peer in the segment.
     Lost(Peer),
-    /// Another rank takes the operation to be longer or shorter, or calls another one: bytes that it sends, and that are
-    /// expected.
+    /// Another rank has called another operation, or with another length: the bytes that it sends, and those that this
+    /// rank expects.
     Unequal { sent: u64, room: u64 },
 }
 
@@ -42,7 +42,7 @@ impl ShmExecutor<'_> {
 }
 
 impl ShmExecutor<'_> {
-    /// Where this rank finds a piece in the text that it comes with.
+    /// Returns the byte range of a piece in the payload that carries it.
     #[inline]
     fn part(&self, piece: Piece) -> Range<usize> {
         let side = self.buffers.side(piece);
@@ -53,7 +53,7 @@ impl ShmExecutor<'_> {
         start..start + side.len(piece)
     }
 
-    /// A piece of what that rank has published. It holds until the round is released.
+    /// Returns a piece of the payload that `rank` has published. It is valid until the round is released.
     #[inline]
     fn find(&mut self, from: usize, piece: Piece) -> Result<Option<Region>, End> {
         let (part, takes) = (self.part(piece), self.buffers.takes);
@@ -61,20 +61,21 @@ impl ShmExecutor<'_> {
             if mark != takes {
                 return Err(mark);
             }
-            // Who agrees on the whole agrees on every text; one that has parts is shorter if this rank's is nothing.
+            // Ranks with equal marks agree on every payload; only a payload in shares is shorter, where this rank's
+            // share is empty.
             let start = part.start.min(text.len());
             let found = text.get(start..start + part.len());
             let text = found.ok_or(mark)?;
             let base = text.as_ptr().cast_mut().cast();
-            // SAFETY: the sender has promised to leave its text alone until this rank releases the round
-            // (`BoardGroup::release`); the region is only read, and in this round.
+            // SAFETY: the sender does not change its payload before this rank has released the round
+            // (`BoardGroup::release`); the region is only read, and only in this round.
             Ok(unsafe { Region::new(base, text.len(), Shape::BYTE) })
         });
         let found = found.map_err(|missing| self.end(missing))?;
         found.transpose().map_err(|mark| self.unequal(mark))
     }
 
-    /// Copies what was received to a piece of the output as long.
+    /// Copies the received payload to a piece of the output of equal length.
     #[inline]
     fn take(&mut self, piece: Piece) {
         let side = &self.buffers.output;
@@ -82,11 +83,11 @@ impl ShmExecutor<'_> {
         self.incoming.copy_range(0, &side.region, start, len);
     }
 
-    /// Builds something in the room for the next text.
+    /// Writes the next payload.
     #[inline]
     fn build(&mut self, piece: Piece, f: impl FnOnce(&mut [u8])) {
         let len = self.buffers.side(piece).len(piece);
-        // There is room: the schedule has waited for it.
+        // The schedule has waited for the room, so this cannot fail.
         let _ = self.group.fill(len, f);
     }
 }
@@ -98,7 +99,7 @@ impl Executor for ShmExecutor<'_> {
     fn send(&mut self, _to: usize, piece: Piece) -> Result<bool, End> {
         let side = self.buffers.side(piece);
         let len = side.text(piece);
-        // Nobody reads a rank's own part.
+        // No rank reads its own share of its payload.
         let own = (piece.blocks > 1).then_some(self.rank);
         let write = |text: &mut [u8]| {
             for (part, (at, bytes)) in side.blocks(piece).enumerate() {

@@ -1,4 +1,4 @@
-//! Calls that make and free communicators. Source: MPI 5.0, chapter 7.
+//! Calls that create and free communicators. Source: MPI 5.0, chapter 7.
 
 use crate::collective::{self, Buffer, Collective, Reduced};
 use crate::comm::{Boards, CommRecord};
@@ -12,19 +12,19 @@ use core::ffi::c_int;
 use pombo_kernel::Peer;
 use pombo_netdrivers::shm::collective::REGIONS;
 
-/// `MPI_Comm_rank`.
+/// Returns this rank, as `MPI_Comm_rank`.
 #[inline]
 pub fn rank(comm: Comm) -> Result<c_int, CommError> {
     world::local(|comms| Ok(comms.get(comm)?.rank as c_int))
 }
 
-/// `MPI_Comm_size`.
+/// Returns the number of ranks, as `MPI_Comm_size`.
 #[inline]
 pub fn size(comm: Comm) -> Result<c_int, CommError> {
     world::local(|comms| Ok(comms.get(comm)?.size() as c_int))
 }
 
-/// `MPI_Comm_dup`.
+/// Duplicates a communicator, as `MPI_Comm_dup`.
 pub fn duplicate(comm: Comm) -> Result<Comm, CommError> {
     let agreed = agree(comm)?;
     world::with(|world| {
@@ -33,7 +33,8 @@ pub fn duplicate(comm: Comm) -> Result<Comm, CommError> {
     })
 }
 
-/// `MPI_Comm_split`: ranks of one colour, ordered by key and then by rank. `MPI_COMM_NULL` for `MPI_UNDEFINED`.
+/// Splits a communicator, as `MPI_Comm_split`: ranks of one colour, ordered by key and then by rank. Returns
+/// `MPI_COMM_NULL` for `MPI_UNDEFINED`.
 pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, CommError> {
     if colour < 0 && colour != MPI_UNDEFINED {
         let error = Error::Argument {
@@ -51,7 +52,7 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, CommError> {
         Buffer::of(&mut all, ranks, MPI_INT),
     );
     collective::allgather(send, receive, comm).run()?;
-    // Groups of different colours never talk, so one new context serves them all.
+    // Ranks of different colours exchange no messages, so one new context serves all colours.
     let agreed = agree(comm)?;
     if colour == MPI_UNDEFINED {
         return Ok(Comm::NULL);
@@ -61,7 +62,7 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, CommError> {
         let mut members = Vec::<(c_int, Peer)>::with_capacity(all.len());
         for (&[theirs, key], &peer) in all.iter().zip(&*record.peers) {
             if theirs == colour {
-                // Equal keys stay in rank order.
+                // Ranks with equal keys stay in rank order.
                 let at = members.partition_point(|&(other, _)| other <= key);
                 members.insert(at, (key, peer));
             }
@@ -79,13 +80,13 @@ pub fn split(comm: Comm, colour: c_int, key: c_int) -> Result<Comm, CommError> {
 /// What the ranks have agreed on for a new communicator.
 struct Agreed {
     context: u32,
-    /// Where it may have boards, and the first operation there.
+    /// The region of shared memory that it may use, and the number of its first operation there.
     area: Option<(usize, u64)>,
-    /// May it have a group of the network's?
+    /// Whether it may have a multicast group.
     multicast: bool,
 }
 
-/// Takes a new communicator in.
+/// Adds a new communicator.
 fn insert(world: &mut World, mut record: CommRecord, agreed: Agreed) -> Comm {
     let Agreed {
         area, multicast, ..
@@ -101,9 +102,9 @@ fn insert(world: &mut World, mut record: CommRecord, agreed: Agreed) -> Comm {
     world.comms.insert(record)
 }
 
-/// `MPI_Comm_free`.
+/// Frees a communicator, as `MPI_Comm_free`.
 pub fn free(comm: Comm) -> Result<(), CommError> {
-    // The standard calls it collective; nobody has to wait, for contexts are never used again.
+    // The standard calls it collective; no rank has to wait, as contexts are never reused.
     world::with(|world| {
         let boards = world.comms.get(comm).map(|record| record.boards);
         let context = world.comms.get(comm).map(|record| record.context);
@@ -118,10 +119,11 @@ pub fn free(comm: Comm) -> Result<(), CommError> {
     })
 }
 
-/// Says of an area for boards that it is not free.
+/// Says that a region of shared memory is not free.
 const TAKEN: u64 = u64::MAX;
 
-/// A context that no member has used: the largest next one of all. An area for boards that all members have free.
+/// Agrees on a context that no member has used, the largest next one of all, and on a region of shared memory that is
+/// free in all members.
 fn agree(comm: Comm) -> Result<Agreed, CommError> {
     let mut all = world::with(|world| {
         world.comms.get(comm)?;
@@ -139,7 +141,7 @@ fn agree(comm: Comm) -> Result<Agreed, CommError> {
     let area = areas.iter().position(|first| *first != TAKEN);
     let area = area.map(|area| (area, areas[area]));
     world::with(|world| {
-        // The context number doubles on the wire.
+        // The context is doubled in the message header, so it must fit 31 bits.
         let next = next as u32;
         if next >= u32::MAX / 2 {
             let error = Error::Argument {

@@ -1,19 +1,19 @@
-//! Functions of the program that MPI calls, as errors name them.
+//! Kinds of callbacks, as errors name them.
 
-/// What kind of function of the program runs.
+/// The kind of a callback that runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Callback {
-    /// Of `MPI_Op_create`.
+    /// A function of `MPI_Op_create`.
     Operation,
-    /// Of `MPI_Comm_create_keyval` and its like.
+    /// A function of `MPI_Comm_create_keyval` and its like.
     Attribute,
-    /// Of `MPI_Comm_create_errhandler` and its like.
+    /// A function of `MPI_Comm_create_errhandler` and its like.
     ErrorHandler,
 }
 
 impl Callback {
-    /// What a reader calls it.
+    /// Returns the callback's name in a message.
     pub(crate) const fn noun(self) -> &'static str {
         match self {
             Self::Operation => "an operation of the program",

@@ -1,6 +1,6 @@
 //! The error classes of the MPI standard ABI, and their texts.
 //!
-//! For everything in `mpi-facade`, through [`crate::error`].
+//! All of `mpi-facade` uses them through [`crate::error`].
 
 use core::ffi::c_int;
 
@@ -15,7 +15,7 @@ macro_rules! classes {
         }
 
         impl Class {
-            /// The class with this ABI value.
+            /// Returns the class with this ABI value.
             pub const fn from_code(code: c_int) -> Option<Self> {
                 match code {
                     $($value => Some(Self::$name),)*
@@ -23,7 +23,7 @@ macro_rules! classes {
                 }
             }
 
-            /// The standard's name and a short text, as `MPI_Error_string` gives it.
+            /// Returns the standard's name and a short text, as `MPI_Error_string`.
             pub const fn text(self) -> &'static str {
                 match self {
                     $(Self::$name => concat!($standard, ": ", $text),)*

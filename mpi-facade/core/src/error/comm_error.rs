@@ -1,21 +1,21 @@
-//! An error of a call, and whose handler hears of it.
+//! An error of a call, and the communicator whose handler receives it.
 
 use super::Error;
 use crate::constants::{Comm, Errhandler, MPI_COMM_SELF};
 
-/// An error, and the communicator whose handler hears of it.
+/// An error, and the communicator whose handler receives it.
 #[derive(Clone, Copy, Debug)]
 pub struct CommError {
-    /// What.
+    /// The error.
     pub error: Error,
-    /// Whose handler.
+    /// The communicator.
     pub comm: Comm,
-    /// That handler, where the communicator may be gone when it is asked; else null.
+    /// The communicator's handler, if the communicator may be freed before the error is raised; else null.
     pub handler: Errhandler,
 }
 
 impl CommError {
-    /// Of that communicator's call.
+    /// Creates an error of a call on that communicator.
     pub fn new(error: impl Into<Error>, comm: Comm) -> CommError {
         CommError {
             error: error.into(),
@@ -24,7 +24,7 @@ impl CommError {
         }
     }
 
-    /// On a communicator.
+    /// Returns a function that creates errors on `comm`.
     pub fn on<E: Into<Error>>(comm: Comm) -> impl Fn(E) -> CommError {
         move |error| CommError::new(error, comm)
     }

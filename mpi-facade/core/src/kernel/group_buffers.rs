@@ -1,4 +1,4 @@
-//! The memory of broadcasts between hosts that are under way, for the groups of the channel: [`GroupBuffers`].
+//! The memory of broadcasts under way between hosts, for the groups of the channel: [`GroupBuffers`].
 
 use crate::user_buffer::Region;
 use alloc::vec::Vec;
@@ -6,30 +6,30 @@ use pombo_kernel::channel::GroupId;
 use pombo_kernel::{Peer, Sink, Source};
 use pombo_transport::multicast::{BufferProvider, ReassemblyBuffer};
 
-/// What the operations under way have lent. Each takes back what it has lent before its caller's memory goes away.
+/// The memory that the operations under way have lent. Each takes its own back before its caller's memory goes away.
 #[derive(Default)]
 pub(crate) struct GroupBuffers {
     outgoing: Vec<(GroupId, Region)>,
     incoming: Vec<(GroupId, Peer, Destination)>,
 }
 
-/// Where a message is put together.
+/// The memory where a message is reassembled.
 pub(crate) struct Destination(pub(crate) Region);
 
 impl GroupBuffers {
-    /// Lends the message that this rank sends to that group.
+    /// Lends the message that this rank sends to the group.
     pub(crate) fn lend_outgoing(&mut self, group: GroupId, region: Region) {
         self.outgoing.push((group, region));
     }
 
-    /// Lends the buffer for the next message of that root in that group, unless one is lent already.
+    /// Lends the buffer for the next message of that root in the group, unless one is lent already.
     pub(crate) fn lend_incoming(&mut self, group: GroupId, root: Peer, region: Region) {
         if self.incoming(group, root).is_none() {
             self.incoming.push((group, root, Destination(region)));
         }
     }
 
-    /// Takes back the message to that group.
+    /// Takes back the message to the group.
     pub(crate) fn take_outgoing(&mut self, group: GroupId) {
         self.outgoing.retain(|(of, _)| *of != group);
     }

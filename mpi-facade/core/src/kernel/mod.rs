@@ -1,9 +1,9 @@
-//! The kernel under MPI. All of this crate works on it; what is posted to it has an owner from the first moment.
+//! The kernel under MPI. All of this crate uses it; every operation posted to it has an owner at once.
 //!
-//! A receive that its call has left behind would be written to when its buffer is long another function's. So the
-//! functions that lend a program's memory can be called in this folder alone, and nobody gets their bare ticket:
-//! [`Posted`] is a blocking call's or becomes the program's request, [`PostedSet`] is a collective operation's. Either
-//! withdraws what is not over when it is left by an error.
+//! If a call returned without its receive, the kernel would write to a buffer that another function may have reused. So
+//! only this folder can call the functions that lend a program's memory, and none of them returns a bare ticket:
+//! [`Posted`] belongs to a blocking call or becomes the program's request, [`PostedSet`] belongs to a collective
+//! operation. Both withdraw what is not complete when an error drops them.
 
 #[cfg(feature = "hosts")]
 mod group_buffers;
@@ -21,29 +21,29 @@ use pombo_job::WorldChannel;
 use pombo_kernel::facade::{Peeked, PointToPointExt};
 use pombo_kernel::{Communicator, Completed, Error, Limits, Loan, Mode, Peer, Ticket};
 
-/// An envelope of the kernel's with MPI's header.
+/// The kernel's envelope with MPI's header.
 pub(crate) type MpiEnvelope = pombo_kernel::Envelope<MpiHeader, MpiComposition>;
 
 /// The channel to all ranks of a world.
 pub(crate) type JobChannel = pombo_job::JobChannel<RANKS, GroupBuffers>;
 
-/// There are no groups between hosts.
+/// The group buffers of a build without networks: none.
 #[cfg(not(feature = "hosts"))]
 pub(crate) type GroupBuffers = pombo_transport::multicast::NoBuffers;
 
-/// The kernel with MPI's header, over the ways to all ranks.
+/// The kernel with MPI's header, over the channel to all ranks.
 pub(crate) struct Kernel(Communicator<MpiHeader, JobChannel, Foreign, MpiComposition>);
 
-/// What a rank keeps for its kernel beside tables that grow with use, in bytes.
+/// Bytes that a rank's kernel takes, without tables that grow with use.
 pub const KERNEL_BYTES: usize = size_of::<Kernel>();
 
 impl Kernel {
-    /// Over a channel.
+    /// Creates the kernel over a channel.
     pub(crate) fn new(channel: JobChannel, limits: Limits) -> Result<Self, Error> {
         Communicator::with_limits(channel, limits).map(Kernel)
     }
 
-    /// Sends a short message if it can leave this moment: see [`PointToPointExt::try_inject`].
+    /// Sends a short message if it can leave at once: see [`PointToPointExt::try_inject`].
     #[inline(always)]
     pub(crate) fn send_now(
         &mut self,
@@ -54,8 +54,8 @@ impl Kernel {
         self.0.try_inject(to, header, message)
     }
 
-    /// Sends a copy of a short message that would have to wait behind other copies. `false`: it would not, it is too
-    /// long for that, or there is no room for the copy.
+    /// Sends a copy of a short message that would have to wait behind other copies. Returns `false` if it would not
+    /// wait, is too long for a copy, or there is no room for one.
     #[cold]
     pub(crate) fn send_copy_behind(
         &mut self,
@@ -98,8 +98,7 @@ impl Kernel {
         Ok(self.0.irecv_matched(message, into)?)
     }
 
-    /// Takes an operation back whose memory goes away: see [`PointToPointExt::release`]. Gives the context that it was
-    /// in.
+    /// Takes back an operation whose memory goes away: see [`PointToPointExt::release`]. Returns its context.
     #[cold]
     fn release(&mut self, ticket: Ticket) -> Option<u32> {
         let pattern = self
@@ -108,7 +107,7 @@ impl Kernel {
             .map(|pattern| pattern.context());
         let header = self.0.header(ticket).map(|header| header.context.get());
         if let Some(Loan::Sent(_)) = self.0.release(ticket) {
-            // Its receiver may be about to read it where it lies.
+            // The receiver may be about to read the send buffer by single copy.
             self.0.channel_mut().memory().revoke_single_copy();
         }
         pattern.or(header)
@@ -153,7 +152,7 @@ impl Kernel {
         self.0.probe(pattern)
     }
 
-    /// Takes a message, which has no memory of the program's yet.
+    /// Takes a message for a matched receive; none of the program's memory is lent yet.
     pub(crate) fn matched_probe(
         &mut self,
         pattern: MpiPattern,
@@ -161,22 +160,22 @@ impl Kernel {
         self.0.matched_probe(pattern)
     }
 
-    /// Has a probe said that there is such a message, which nobody has received since?
+    /// Returns whether a probe has found a message for the pattern that is not yet received.
     pub(crate) fn has_answer(&mut self, pattern: &MpiPattern) -> bool {
         self.0.has_answer(pattern)
     }
 
-    /// Is it still to be heard whether there is such a message?
+    /// Returns whether the answer to the question for such a message is still outstanding.
     pub(crate) fn is_asking(&mut self, pattern: &MpiPattern) -> bool {
         self.0.is_querying(pattern)
     }
 
-    /// What a receive wants that nothing has matched yet.
+    /// Returns the pattern of an unmatched receive.
     pub(crate) fn pattern(&mut self, ticket: Ticket) -> Option<MpiPattern> {
         self.0.posted_pattern(ticket)
     }
 
-    /// Ends such a receive, as that rank has gone.
+    /// Fails an unmatched receive, as that rank has ended.
     pub(crate) fn give_up(&mut self, ticket: Ticket, peer: Peer) {
         self.0.fail_receive(ticket, peer);
     }

@@ -1,4 +1,4 @@
-//! What a call has posted with the program's memory.
+//! An operation that a call has posted with the program's memory.
 
 use crate::constants::{Comm, Request};
 use crate::message_header::{MpiHeader, MpiPattern};
@@ -9,9 +9,9 @@ use crate::user_buffer::Region;
 use core::mem::ManuallyDrop;
 use pombo_kernel::{Error, Mode, Peer, Ticket};
 
-/// A send or a receive of the call that is under way. The program gets it as a request ([`Posted::hand_out`]), or the
-/// call waits for its end ([`Posted::wait`]). Whoever leaves the call otherwise withdraws it: the program may use its
-/// memory again, and nothing is written there any more.
+/// A send or a receive under way. The program gets it as a request ([`Posted::hand_out`]), or the call waits for it
+/// ([`Posted::wait`]). Dropping it otherwise withdraws the operation: the program may reuse its memory, and the kernel
+/// no longer writes there.
 #[must_use]
 pub(crate) struct Posted<'w> {
     world: &'w mut World,
@@ -49,7 +49,7 @@ impl<'w> Posted<'w> {
     fn of(world: &'w mut World, posted: Result<Ticket, Error>, comm: Comm) -> Self {
         match posted {
             Ok(ticket) => {
-                // It is known: the post was checked against it.
+                // The communicator exists, as the post was checked against it.
                 if let Ok(record) = world.comms.get(comm) {
                     record.pending += 1;
                 }
@@ -60,7 +60,7 @@ impl<'w> Posted<'w> {
         }
     }
 
-    /// Lends memory for a message that a matched probe has taken. Its handle is the operation's.
+    /// Lends memory for a message that a matched probe has taken. The message's handle is that of the operation.
     pub(crate) fn receive_matched(
         world: &'w mut World,
         message: Ticket,
@@ -71,13 +71,14 @@ impl<'w> Posted<'w> {
         Ok(Posted { world, request })
     }
 
-    /// What is over from the start, see [`request`].
+    /// Returns an operation that is complete from the start, see [`request`].
     #[inline(always)]
     pub(crate) fn over(world: &'w mut World, request: Request) -> Self {
         Posted { world, request }
     }
 
-    /// A refusal that fits a register as well as what is posted: the fault waits in the world. See [`Posted::begun`].
+    /// Returns a refused operation. The failure is kept in the world, so that the result fits a register: see
+    /// [`Posted::begun`].
     #[cold]
     #[inline(never)]
     pub(crate) fn refuse(world: &'w mut World, failure: CommError) -> Self {
@@ -86,7 +87,7 @@ impl<'w> Posted<'w> {
         Posted { world, request }
     }
 
-    /// Was it posted at all?
+    /// Returns the operation, or the failure of a refused one.
     #[inline(always)]
     pub(crate) fn begun(self) -> Result<Self, CommError> {
         if self.request == Request::NULL {
@@ -101,19 +102,19 @@ impl<'w> Posted<'w> {
         self.world.refused.take().unwrap_or(nothing_said)
     }
 
-    /// The world, for another post of the same call.
+    /// Returns the world, for another post of the same call.
     #[inline(always)]
     pub(crate) fn world(&mut self) -> &mut World {
         self.world
     }
 
-    /// It is the program's from now on.
+    /// Makes the operation the program's request.
     #[inline(always)]
     pub(crate) fn hand_out(self) -> Request {
         ManuallyDrop::new(self).request
     }
 
-    /// Waits for the end of a send, of which there is nothing to tell.
+    /// Waits for the end of a send, which has no status.
     #[inline(always)]
     pub(crate) fn wait_sent(self) -> Result<(), CommError> {
         match self.request {
@@ -125,7 +126,7 @@ impl<'w> Posted<'w> {
         }
     }
 
-    /// Waits for its end. Not inlined: it is long, and every blocking call has it.
+    /// Waits for the end of the operation. Not inlined: it is long, and every blocking call uses it.
     #[inline(never)]
     pub(crate) fn wait(mut self, status: &mut Status) -> Result<(), CommError> {
         request::wait_one(self.world, &mut self.request, status)
@@ -135,7 +136,7 @@ impl<'w> Posted<'w> {
 impl Drop for Posted<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        // A handle that is over is null.
+        // The handle of a completed operation is null.
         if self.request != Request::NULL {
             withdraw(self.world, self.request);
         }

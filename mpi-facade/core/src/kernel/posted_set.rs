@@ -1,4 +1,4 @@
-//! What a collective operation has posted.
+//! The operations that a collective operation has posted.
 
 use super::Kernel;
 use crate::message_header::{MpiHeader, MpiPattern};
@@ -34,8 +34,8 @@ impl PostedSet {
         Ok(())
     }
 
-    /// Claims the oldest, until at most `open` are left; false when one of those is not over. `unequal` hears of
-    /// messages that are not as long as their receives expect.
+    /// Claims the oldest until at most `open` are left; returns false when one of those is not complete. Calls
+    /// `unequal` for messages whose lengths differ from those of their receives.
     pub(crate) fn settle(
         &mut self,
         kernel: &mut Kernel,
@@ -64,15 +64,15 @@ impl PostedSet {
         Ok(true)
     }
 
-    /// Asks all of them to end.
+    /// Cancels all of them.
     pub(crate) fn cancel(&self, kernel: &mut Kernel) {
         for &ticket in &self.0 {
-            // What is over need not be cancelled; a broken channel shows when they are claimed.
+            // A completed operation need not be cancelled; claiming them reports a broken channel.
             let _ = kernel.cancel(ticket);
         }
     }
 
-    /// Takes back all that is not over: nothing of it has memory afterwards.
+    /// Takes back all that are not complete: afterwards none of them refers to memory.
     pub(crate) fn release(&mut self, kernel: &mut Kernel) {
         while let Some(ticket) = self.0.pop_front() {
             kernel.release(ticket);

@@ -1,7 +1,7 @@
-//! C's `long double` of x86-64: 80 bits of the x87 unit in 16 bytes of memory. For `loops` only.
+//! C's `long double` of x86-64: 80 bits of the x87 unit in 16 bytes of memory. Only `loops` uses it.
 //!
-//! Rust has no such type, so its few operations are written in the unit's own instructions. On other targets
-//! `long double` is binary128; reductions of it are refused there.
+//! Rust has no such type, so its few operations use the unit's own instructions. On other targets `long double` is
+//! binary128, whose reductions are refused.
 #![cfg(target_arch = "x86_64")]
 
 use super::number::Number;
@@ -9,12 +9,12 @@ use core::arch::asm;
 use core::mem::MaybeUninit;
 use zerocopy::FromBytes;
 
-/// Ten bytes of value, six of padding.
+/// Ten bytes of value and six of padding.
 #[derive(Clone, Copy, FromBytes)]
 #[repr(C, align(16))]
 pub(super) struct LongDouble([u8; 10]);
 
-/// Runs instructions between loading `$first`, then `$second` on top, and a store that empties the stack.
+/// Loads `$first`, then `$second`, runs the instructions, and stores the result, which empties the stack.
 macro_rules! arithmetic {
     ($first:expr, $second:expr, $instruction:literal) => {{
         let mut result = MaybeUninit::<LongDouble>::uninit();
@@ -39,11 +39,12 @@ macro_rules! arithmetic {
     }};
 }
 
-/// Compares `$left` with `$right` and keeps what `$flags` makes of the result in a byte.
+/// Compares `$left` with `$right` and stores the condition `$flags` in a byte.
 macro_rules! comparison {
     ($left:expr, $right:expr, $($flags:literal),+) => {{
         let holds: u8;
-        // SAFETY: as for `arithmetic`, of locals and the unit's stack; only registers are written.
+        // SAFETY: reads ten bytes of each operand, locals that live until the end of the block, and writes only
+        // declared registers; the unit's stack is empty afterwards, as the C ABI requires callers to leave it.
         unsafe {
             asm!(
                 "fld tbyte ptr [{right}]",
@@ -70,7 +71,7 @@ impl Number for LongDouble {
     }
 
     fn minus(self, other: Self) -> Self {
-        // Negated and added, which is exact, and needs no thought about the order of operands.
+        // The subtraction negates and adds, which is exact and independent of the order of operands.
         arithmetic!(self, other, "fchs\nfaddp st(1), st")
     }
 
@@ -97,7 +98,8 @@ impl Number for LongDouble {
 impl From<i64> for LongDouble {
     fn from(value: i64) -> Self {
         let mut result = MaybeUninit::<Self>::uninit();
-        // SAFETY: as for `arithmetic`, of locals and the unit's stack.
+        // SAFETY: reads the eight bytes of `value` and writes the ten bytes of `result`, locals that live until the end
+        // of the block; the unit's stack is empty afterwards, and its registers are declared as changed.
         unsafe {
             asm!(
                 "fild qword ptr [{value}]",

@@ -1,4 +1,4 @@
-//! One loop per operation and machine type, behind one function type. For `op` only.
+//! One loop per operation and machine type, behind one function type. Only `op` uses them.
 
 #[cfg(target_arch = "x86_64")]
 use super::long_double::LongDouble;
@@ -10,7 +10,7 @@ use core::ffi::c_int;
 /// Combines all values of two regions.
 pub(super) type Loop = fn(input: Operand, inout: Operand);
 
-/// A function that picks the instance of a loop for an element; none where there is no arithmetic for it.
+/// Makes a function that returns the instance of a loop for an element; `None` where the element has no arithmetic.
 macro_rules! select {
     ($name:ident = $run:ident for $($(#[$cfg:meta])? $($variant:ident)|+ as $type:ty),* $(,)?) => {
         pub(super) fn $name(element: Element) -> Option<Loop> {
@@ -22,7 +22,7 @@ macro_rules! select {
     };
 }
 
-/// The same for all numbers whose order matters.
+/// Makes such a function for all ordered numbers.
 macro_rules! select_ordered {
     ($name:ident = $run:ident) => {
         select! { $name = $run for
@@ -33,7 +33,7 @@ macro_rules! select_ordered {
     };
 }
 
-/// The same for all numbers in arithmetic that wraps around, which signs do not change.
+/// Makes such a function for all numbers with wrapping arithmetic, which signs do not change.
 macro_rules! select_wrapping {
     ($name:ident = $run:ident) => {
         select! { $name = $run for
@@ -44,7 +44,7 @@ macro_rules! select_wrapping {
     };
 }
 
-/// The same for truth values.
+/// Makes such a function for logical values.
 macro_rules! select_logical {
     ($name:ident = $run:ident) => {
         select! { $name = $run for
@@ -53,7 +53,7 @@ macro_rules! select_logical {
     };
 }
 
-/// The same for the values of pairs.
+/// Makes such a function for the values of pairs.
 macro_rules! select_pair {
     ($name:ident = $run:ident) => {
         select! { $name = $run for
@@ -63,7 +63,7 @@ macro_rules! select_pair {
     };
 }
 
-/// The same for pairs of two equals.
+/// Makes such a function for pairs of two elements of one type.
 macro_rules! select_twin {
     ($name:ident = $run:ident) => {
         select! { $name = $run for I32 as i32, F32 as f32, F64 as f64 }
@@ -87,7 +87,7 @@ select! { complex_product = multiply_complex for
     #[cfg(target_arch = "x86_64")] LongDouble as LongDouble,
 }
 
-/// Loops that are one expression.
+/// Makes loops that are one expression.
 macro_rules! zips {
     ($($name:ident [$($generics:tt)*] $type:ty: |$a:ident, $b:ident| $result:expr;)*) => {$(
         pub(super) fn $name<$($generics)*>(input: Operand, inout: Operand) {
@@ -113,7 +113,7 @@ zips! {
     bit_xor [] u8: |a, b| a ^ b;
 }
 
-/// `MPI_NO_OP`.
+/// Does nothing: `MPI_NO_OP`.
 pub(super) fn nothing(_: Operand, _: Operand) {}
 
 fn highest_wins<V: Number>(a: V, b: V) -> Verdict {
@@ -136,7 +136,7 @@ fn lowest_wins<V: Number>(a: V, b: V) -> Verdict {
     }
 }
 
-/// Loops over pairs.
+/// Makes loops over pairs.
 macro_rules! judges {
     ($($name:ident, $index:ty: $verdict:expr;)*) => {$(
         fn $name<V: Number>(input: Operand, inout: Operand) {

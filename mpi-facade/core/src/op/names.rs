@@ -1,9 +1,9 @@
-//! Predefined operations in words: their names, and what they take.
+//! Names and accepted datatypes of predefined operations.
 
 use crate::constants::*;
 use core::fmt;
 
-/// The standard's name of a predefined operation; none for `MPI_OP_NULL` and for other handles.
+/// Returns the standard's name of a predefined operation; `None` for `MPI_OP_NULL` and other handles.
 pub const fn name(op: Op) -> Option<&'static str> {
     Some(match op {
         MPI_SUM => "MPI_SUM",
@@ -24,7 +24,7 @@ pub const fn name(op: Op) -> Option<&'static str> {
     })
 }
 
-/// Shows an operation in a message.
+/// Displays an operation by its name, or by its handle.
 pub(crate) struct Shown(pub(crate) Op);
 
 impl fmt::Display for Shown {
@@ -36,7 +36,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Which datatypes an operation takes, in words.
+/// Describes the datatypes that an operation accepts.
 pub(crate) const fn domain(op: Op) -> &'static str {
     match op {
         MPI_MAX | MPI_MIN => "integers and floating-point numbers",

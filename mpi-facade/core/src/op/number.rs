@@ -1,19 +1,19 @@
-//! Arithmetic of the machine types, in one trait. For `loops` only.
+//! The arithmetic of the machine types as a trait. Only `loops` uses it.
 
 use zerocopy::FromBytes;
 
-/// A number that reductions handle. Integers wrap around, as C programs expect of a sum.
+/// A number in reductions. Integers wrap around, as C programs expect of a sum.
 pub(super) trait Number: Copy + FromBytes {
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
-    /// False if either is not a number.
+    /// Returns whether `self` is greater; false if either is not a number.
     fn exceeds(self, other: Self) -> bool;
-    /// False if either is not a number.
+    /// Returns whether both are equal; false if either is not a number.
     fn equals(self, other: Self) -> bool;
 }
 
-/// An integer as a truth value: true is anything but 0, and 1 when written.
+/// An integer as a logical value: every value except 0 is true; true is written as 1.
 pub(super) trait Truth: Copy + FromBytes {
     fn truth(self) -> bool;
     fn of(truth: bool) -> Self;

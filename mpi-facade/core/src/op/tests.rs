@@ -1,4 +1,4 @@
-//! Every operation on every datatype, against arithmetic on `i128`, aligned and not.
+//! Tests every operation on every datatype against arithmetic on `i128`, aligned and unaligned.
 
 extern crate std;
 use super::*;
@@ -28,14 +28,14 @@ const OPS: [Op; 14] = [
     MPI_NO_OP,
 ];
 
-/// Enough for whole vectors and a remainder, of any element.
+/// Number of items: enough for whole vectors and a remainder, of any element.
 const COUNT: usize = 67;
 const UNTOUCHED: u8 = 0xa5;
 
-/// An item as whole numbers: one, or two of a pair or a complex number.
+/// An item as integers: one, or two of a pair or a complex number.
 type Item = [i128; 2];
 
-/// Offsets and machine types of an item's parts.
+/// Returns offsets and machine types of an item's parts.
 fn parts(known: &Predefined) -> Vec<(usize, Element)> {
     let element = known.element;
     match known.family {
@@ -45,7 +45,7 @@ fn parts(known: &Predefined) -> Vec<(usize, Element)> {
     }
 }
 
-/// The bytes of a value that mean something.
+/// Returns the significant bytes of a value.
 fn encode(value: i128, element: Element) -> Vec<u8> {
     match element {
         Element::F32 => (value as f32).to_ne_bytes().to_vec(),
@@ -58,7 +58,7 @@ fn encode(value: i128, element: Element) -> Vec<u8> {
     }
 }
 
-/// What an integer type makes of a result that is too large for it.
+/// Returns the result as an integer type wraps it.
 fn wrapped(value: i128, element: Element) -> i128 {
     match element {
         Element::I8 => value as i8 as i128,
@@ -103,7 +103,7 @@ fn model(op: Op, family: Family, a: Item, b: Item) -> Item {
     }
 }
 
-/// A small generator, so that a failure repeats itself.
+/// A small random generator with a fixed seed, so that failures are reproducible.
 struct Numbers(u64);
 
 impl Numbers {
@@ -114,8 +114,8 @@ impl Numbers {
         self.0
     }
 
-    /// Wide for integers; small and odd for floating point, so that results are exact and no zero has a sign; few for pairs and truths,
-    /// so that some are equal.
+    /// Returns an item: wide for integers; small and odd for floating point, so that results are exact and no zero has
+    /// a sign; from few values for pairs and logical values, so that some are equal.
     fn item(&mut self, known: &Predefined) -> Item {
         let element = known.element;
         core::array::from_fn(|_| {
@@ -131,7 +131,7 @@ impl Numbers {
     }
 }
 
-/// Memory of items behind `skew` bytes, with gaps and padding marked.
+/// Returns memory of items behind `skew` bytes, with a pattern in gaps and padding.
 fn memory(items: &[Item], known: &Predefined, skew: usize) -> Vec<u128> {
     let mut words =
         vec![u128::from_ne_bytes([UNTOUCHED; 16]); items.len() * known.extent().div_ceil(16) + 1];
@@ -172,7 +172,7 @@ fn run(op: Op, datatype: Datatype, known: &'static Predefined, skew: usize) {
     assert_eq!(input, before);
     let mut expected = memory(&expected, known, skew);
     if known.element == Element::LongDouble {
-        // The six bytes behind each value mean nothing and may change.
+        // The six bytes behind each value are padding and may change.
         blank_padding(&mut expected, known, skew);
         blank_padding(&mut inout, known, skew);
     }
@@ -196,7 +196,8 @@ fn blank_padding(words: &mut [u128], known: &Predefined, skew: usize) {
     }
 }
 
-/// What has no arithmetic here: half and quadruple precision, and `long double` where it is not the x87's.
+/// Returns whether reductions support an element: not half and quadruple precision, nor `long double` where it is not
+/// the x87's.
 fn has_arithmetic(element: Element) -> bool {
     match element {
         Element::F16 | Element::F128 => false,

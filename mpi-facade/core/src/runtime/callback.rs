@@ -1,16 +1,16 @@
-//! Functions of the program that MPI calls, and what they may call of MPI.
+//! Callbacks of the program, and which functions of MPI they may call.
 //!
-//! An operation (`MPI_Op_create`) runs inside a call that goes on with its result: [`run`] marks that. The standard
-//! forbids communication there (MPI 5.0, section 6.9.5). Functions that need no more than the communicators
-//! ([`local`](super::world::local)), those of [`lock_free_queries`](super::lock_free_queries) and `MPI_Abort` work; all others are
-//! refused with an error that names the callback, before they touch anything.
+//! An operation (`MPI_Op_create`) runs inside a call that then uses its result: [`run`] marks that. The standard
+//! forbids communication there (MPI 5.0, section 6.9.5). Functions that need only the communicators
+//! ([`local`](super::world::local)), those of [`lock_free_queries`](super::lock_free_queries) and `MPI_Abort` work; all
+//! others are refused with an error that names the callback, before they have any effect.
 //!
-//! Functions of attributes and error handlers may call all of MPI: the standard forbids nothing there (sections 7.7 and
-//! 9.3), and programs free their own communicators in the one and talk to others in the other. So they run where no call
-//! has the world: an error handler as the last thing of a call, see [`raise`](crate::errhandler::raise); a
-//! function of attributes between two steps. Only a call that cannot put the world back runs them here. An
-//! error of a refused call goes to predefined handlers; a handler of the program's is not called inside a callback that
-//! runs here.
+//! Attribute functions and error handlers may call all of MPI: the standard forbids nothing there (sections 7.7 and
+//! 9.3), and programs free their own communicators in attribute functions and communicate in error handlers. So both
+//! run where no call has the world: an error handler as the last step of a call, see
+//! [`raise`](crate::errhandler::raise); an attribute function between two steps. Only a call that cannot release the
+//! world runs them here. An error of a refused call goes to predefined handlers; a handler of the program is not called
+//! inside a callback that runs here.
 
 use super::pthread::this_thread;
 use crate::comm::Comms;
@@ -18,11 +18,11 @@ use crate::error::Callback;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
-/// The kind that runs, as a number.
+/// The kind of callback that runs, as a number.
 static KIND: AtomicU8 = AtomicU8::new(0);
-/// The thread that it runs on; 0: none runs. There is one, as its call has the world.
+/// The thread that it runs on; 0: none runs. There is at most one, as its call has the world.
 static THREAD: AtomicUsize = AtomicUsize::new(0);
-/// What local functions see meanwhile; null while one is at it.
+/// The communicators that local functions use meanwhile; null while one uses them.
 static LENT: AtomicPtr<Comms> = AtomicPtr::new(null_mut());
 
 const ALL: [Callback; 3] = [
@@ -31,7 +31,7 @@ const ALL: [Callback; 3] = [
     Callback::ErrorHandler,
 ];
 
-/// Runs a function of the program inside a call. Local functions that it calls see those communicators.
+/// Runs a callback inside a call. Local functions that it calls use `comms`.
 #[cfg_attr(not(test), expect(dead_code, reason = "MPI_Op_create comes later"))]
 pub(crate) fn run<R>(callback: Callback, comms: &mut Comms, function: impl FnOnce() -> R) -> R {
     let _outer = Outer {
@@ -42,7 +42,7 @@ pub(crate) fn run<R>(callback: Callback, comms: &mut Comms, function: impl FnOnc
     function()
 }
 
-/// What was noted before; is again when this goes. A local function may run another callback (`MPI_Reduce_local`).
+/// The state of the outer callback, restored on drop. A local function may run another callback (`MPI_Reduce_local`).
 struct Outer {
     kind: u8,
     thread: usize,
@@ -57,19 +57,20 @@ impl Drop for Outer {
     }
 }
 
-/// The callback that this thread is in, inside a call.
+/// Returns the callback that this thread is in, inside a call.
 pub(super) fn current() -> Option<Callback> {
     let here = THREAD.load(Ordering::Relaxed) == this_thread();
     here.then(|| ALL[usize::from(KIND.load(Ordering::Relaxed)) % ALL.len()])
 }
 
-/// What the callback that this thread is in has been lent, until [`give_back`]; nobody else has it meanwhile.
+/// Takes the communicators lent to this thread's callback, until [`give_back`]; meanwhile they are unavailable to
+/// others.
 pub(super) fn take_lent() -> Option<NonNull<Comms>> {
     current()?;
     NonNull::new(LENT.swap(null_mut(), Ordering::Relaxed))
 }
 
-/// See [`take_lent`].
+/// Returns communicators taken by [`take_lent`].
 pub(super) fn give_back(lent: NonNull<Comms>) {
     LENT.store(lent.as_ptr(), Ordering::Relaxed);
 }

@@ -1,23 +1,23 @@
-//! The one lock: calls of several threads, and the thread that makes progress, take turns by it. Where a process has
-//! one thread in MPI nobody takes it.
+//! The lock that serialises the calls of several threads and the progress thread. In a process with one thread in MPI
+//! it is never taken.
 
 use super::pthread::{self, Locked, this_thread};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// Who has the turn: a thread, or 0.
+/// The thread that holds the lock, or 0.
 static OWNER: AtomicUsize = AtomicUsize::new(0);
 
-/// Tries to get a turn, at most: on a busy machine each gives others the processor for long.
+/// Most attempts to take the lock in [`turn_soon`]: on a busy machine each yields the processor for a long time.
 const TRIES: u32 = 16;
 
-/// Nobody else has a turn while it lives, nor this thread another one.
+/// Ownership of the lock: while it lives no other thread has one, and this thread has only one.
 pub(super) struct Turn {
-    /// Unlocked after the drop below.
+    /// The mutex, which is unlocked after `drop` has cleared the owner.
     _locked: Locked,
 }
 
 impl Turn {
-    /// Not inlined: most calls have none.
+    /// Releases the lock. Not inlined: most calls hold none.
     #[cold]
     #[inline(never)]
     pub(super) fn end(self) {}
@@ -34,7 +34,7 @@ impl Drop for Turn {
     }
 }
 
-/// Waits for a turn; none for the thread that has it: a handler of signals may run inside a call.
+/// Waits for the lock. Returns `None` in the thread that holds it, as a signal handler may run inside a call.
 pub(super) fn turn() -> Option<Turn> {
     if OWNER.load(Ordering::Relaxed) == this_thread() {
         return None;
@@ -42,12 +42,12 @@ pub(super) fn turn() -> Option<Turn> {
     Some(Turn::of(pthread::lock()))
 }
 
-/// A turn, unless somebody has one.
+/// Takes the lock unless a thread holds it.
 pub(super) fn try_turn() -> Option<Turn> {
     pthread::try_lock().map(Turn::of)
 }
 
-/// As [`turn`], but not if that takes longer than the thread that makes progress ever has its turn.
+/// Waits for the lock as [`turn`] does, but no longer than the progress thread ever holds it.
 pub(super) fn turn_soon() -> Option<Turn> {
     for _ in 1..TRIES {
         if let Some(turn) = try_turn() {

@@ -1,5 +1,5 @@
-//! What any thread may ask at any time, while another one is in a call too: atomics and constants answer, nobody takes the
-//! lock. It is before `MPI_Init` and after `MPI_Finalize` that some of them are refused.
+//! Functions that any thread may call at any time, also while another is in a call: atomics and constants answer them,
+//! without the lock. Some are refused before `MPI_Init` and after `MPI_Finalize`.
 //!
 //! | answered by | functions |
 //! | --- | --- |
@@ -9,14 +9,14 @@
 //! | tables | `MPI_Error_class`, `MPI_Error_string`, `MPI_Op_commutative`, `MPI_Type_size`, `MPI_Type_get_extent`, `MPI_Type_get_true_extent`, `MPI_Type_get_name`, `MPI_Type_match_size`, with `_c` and `_x` |
 //! | their arguments | `MPI_Get_address`, `MPI_Aint_add`, `MPI_Aint_diff`, `MPI_Get_count`, `MPI_Get_elements`, `MPI_Test_cancelled`, `MPI_Status_*`, `MPI_Reduce_local`, `MPI_*_toint`, `MPI_*_fromint` |
 //!
-//! Only their errors ask the world, for the handler that hears of them.
+//! Only their errors take the world, for the handler that receives them.
 
 use super::phase::{self, Phase, phase};
 use super::world;
 use crate::error::CommError;
 use core::ffi::c_int;
 
-/// The level of thread support that was granted.
+/// Returns the granted level of thread support.
 pub fn threads() -> Result<c_int, CommError> {
     match phase() {
         Phase::Running => Ok(phase::granted()),
@@ -24,7 +24,7 @@ pub fn threads() -> Result<c_int, CommError> {
     }
 }
 
-/// Is this the thread that has called `MPI_Init`?
+/// Returns whether this thread has called `MPI_Init`.
 pub fn is_main_thread() -> Result<bool, CommError> {
     match phase() {
         Phase::Running => Ok(phase::is_main_thread()),

@@ -1,20 +1,20 @@
-//! The runtime of a process: what stands between a C call and MPI's state.
+//! The runtime of a process, between a C call and MPI's state.
 //!
-//! - [`world`]: that state, and the only way to it. Every call that needs it enters here.
-//! - [`lock`]: whom calls wait for where several threads may be inside MPI.
-//! - [`callback`]: functions of the program that MPI calls, and what these may call.
-//! - [`lock_free_queries`]: what any thread may ask at any time, and [`phase`], from which it is answered.
-//! - [`progress`]: how a call waits; `progress_thread`: who makes progress while no call does.
-//! - `pthread`: what all that needs of the C library's threads.
+//! - [`world`]: that state, and the only access to it. Every call that needs it enters here.
+//! - [`lock`]: serialises calls where several threads may be inside MPI.
+//! - [`callback`]: callbacks of the program, and what they may call.
+//! - [`lock_free_queries`]: functions that any thread may call at any time, and [`phase`], which answers them.
+//! - [`progress`]: how a call waits; `progress_thread` makes progress between calls.
+//! - `pthread`: the functions of the C library's threads that all this needs.
 //!
 //! # Levels of thread support
-//! The level is a value, set by `MPI_Init_thread`. Up to `MPI_THREAD_SERIALIZED` the world lies in the open, and a call takes
-//! it by a plain load and store. Where threads may call at once, and where there is a thread for progress, it lies
-//! behind the lock; who looks for it in the open finds nothing and takes the long way. So the short way pays nothing for
-//! the long one.
+//! `MPI_Init_thread` sets the level. Up to `MPI_THREAD_SERIALIZED` the world is in one atomic pointer, and a call takes
+//! it by a plain load and store: the fast path. Where threads may call concurrently, and where there is a progress
+//! thread, the world is behind the lock; a call then finds the pointer null and takes the slow path. So the fast path
+//! does not pay for the slow one.
 //!
-//! `MPI_THREAD_MULTIPLE` is not granted yet. A call that waits keeps the lock: threads of a rank that wait for each other
-//! would wait for ever. And calls of several steps (`MPI_Comm_dup`) count on being alone.
+//! `MPI_THREAD_MULTIPLE` is not granted yet. A waiting call keeps the lock, so threads of a rank that wait for each
+//! other would deadlock. And calls of several steps (`MPI_Comm_dup`) assume that no other call runs.
 
 pub(crate) mod callback;
 mod lock;

@@ -1,15 +1,15 @@
-//! How a call waits: what makes progress beside the kernel, and the loop around it.
+//! How a call waits: progress outside the kernel, and the loop around it.
 
 use super::world::{Progress, World};
 use crate::error::CommError;
 
 impl World {
-    /// From now on this is called whenever a call waits or looks, until it says that it has nothing left to do.
+    /// Registers a function that is called whenever a call waits or polls, until it returns false.
     pub(crate) fn register(&mut self, progress: Progress) {
         self.active.push(progress);
     }
 
-    /// Lets operations go as far as they can that the kernel does not know. `idle`: how often in a row nothing has come.
+    /// Progresses operations that the kernel does not know. `idle` counts consecutive polls without a message.
     #[inline]
     pub(crate) fn progress(&mut self, idle: &mut u32) {
         if !self.active.is_empty() {
@@ -30,7 +30,7 @@ impl World {
         }
     }
 
-    /// Makes progress until `over` gives something.
+    /// Makes progress until `over` returns a value.
     pub(crate) fn until<R>(
         &mut self,
         over: impl FnMut(&mut World) -> Result<Option<R>, CommError>,
@@ -38,7 +38,7 @@ impl World {
         self.until_after(0, over)
     }
 
-    /// As [`World::until`], as if so many looks had been in vain already.
+    /// Does what [`World::until`] does, starting from a count of polls without success.
     #[inline]
     pub(crate) fn until_after<R>(
         &mut self,

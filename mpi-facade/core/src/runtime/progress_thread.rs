@@ -1,8 +1,8 @@
-//! A thread that makes progress while the program computes: others get what they wait for, and what was lost again.
-//! `init` starts and stops it; it takes turns with calls.
+//! A thread that makes progress while the program computes: peers get the messages that they wait for, and lost frames
+//! are sent again. `init` starts and stops it; the lock serialises it with calls.
 //!
-//! Only with the feature `progress-thread`, and only where `POMBO_PROGRESS_THREAD` is 1: it takes time from the
-//! program.
+//! It exists only with the feature `progress-thread`, and only where `POMBO_PROGRESS_THREAD` is 1, as it takes
+//! processor time from the program.
 
 use super::pthread;
 use super::world::{self, World};
@@ -13,10 +13,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use pombo_job::JobError;
 use pombo_netdrivers::wait::{self, constants::PROGRESS_PAUSES};
 
-/// It has to end.
+/// Whether the thread has to end.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Starts the thread if the user wants it. Only after the world has begun.
+/// Starts the thread if the user wants it. The world must have begun.
 pub(crate) fn start() -> Result<(), JobError> {
     if !PROGRESS_THREAD.is_on() {
         return Ok(());
@@ -32,7 +32,7 @@ pub(crate) fn start() -> Result<(), JobError> {
     })
 }
 
-/// Ends the thread, if there is one. Only while nobody has a turn.
+/// Ends the thread, if there is one. No thread may hold the lock.
 pub(crate) fn stop() {
     if pthread::has_started() {
         STOP.store(true, Ordering::Relaxed);
@@ -51,11 +51,11 @@ extern "C" fn run(_: *mut c_void) -> *mut c_void {
     null_mut()
 }
 
-/// Does what there is to do, unless a call is at it. Returns whether there was anything.
+/// Makes progress, unless a call does. Returns whether there was anything to do.
 fn serve() -> bool {
     let progress = |world: &mut World| {
         world.progress(&mut 0);
-        // What fails here fails in the program's next call as well.
+        // An error here occurs in the program's next call as well.
         world.kernel.check_messages().unwrap_or(false)
     };
     world::try_with(progress).unwrap_or(false)

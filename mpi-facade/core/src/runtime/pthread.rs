@@ -1,4 +1,4 @@
-//! What the runtime needs of the C library's threads. All of it is safe to call; the reasons stand here.
+//! The functions of the C library's threads that the runtime needs, in safe wrappers.
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
@@ -10,63 +10,63 @@ use core::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// A lock of the C library's.
+/// A mutex of the C library.
 struct Mutex(UnsafeCell<libc::pthread_mutex_t>);
 
-// SAFETY: a mutex is made to be used by several threads, through its address alone.
+// SAFETY: pthread functions access a mutex from several threads, and only through its address.
 unsafe impl Sync for Mutex {}
 
 static MUTEX: Mutex = Mutex(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
 
-/// This thread has the one lock while it lives. It stays on its thread, as a pointer does.
+/// Ownership of the lock by this thread. It is not `Send`, as it must stay on its thread.
 pub(super) struct Locked(PhantomData<*mut ()>);
 
-/// Waits for the lock. Who has it must not ask: it would wait for itself.
+/// Waits for the lock. The thread that holds it would deadlock.
 pub(super) fn lock() -> Locked {
-    // SAFETY: the mutex lives for ever.
+    // SAFETY: the mutex is a static, so it is valid.
     unsafe { libc::pthread_mutex_lock(MUTEX.0.get()) };
     Locked(PhantomData)
 }
 
-/// The lock if nobody has it, not even this thread.
+/// Takes the lock if no thread holds it, including this one.
 pub(super) fn try_lock() -> Option<Locked> {
-    // SAFETY: the mutex lives for ever.
+    // SAFETY: the mutex is a static, so it is valid.
     let taken = unsafe { libc::pthread_mutex_trylock(MUTEX.0.get()) } == 0;
     taken.then(|| Locked(PhantomData))
 }
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // SAFETY: this thread has locked it, once for each `Locked`; the mutex lives for ever.
+        // SAFETY: this thread has locked the mutex, once for each `Locked`; the mutex is a static.
         unsafe { libc::pthread_mutex_unlock(MUTEX.0.get()) };
     }
 }
 
-/// A number that no other living thread of this process has. Never 0.
+/// Returns a number that no other living thread of this process has; never 0.
 pub(super) fn this_thread() -> usize {
-    // SAFETY: no demands.
+    // SAFETY: pthread_self has no preconditions.
     unsafe { libc::pthread_self() as usize }
 }
 
-/// Lets others have the processor.
+/// Yields the processor to other threads.
 pub(super) fn yield_now() {
-    // SAFETY: no demands.
+    // SAFETY: sched_yield has no preconditions.
     unsafe { libc::sched_yield() };
 }
 
-/// From now on children of this process begin with that function, which may do what a child of a process with threads
-/// may. Without memory to note it they go unnoticed.
+/// Registers a function that runs first in forked child processes; it may do what a child of a process with threads
+/// may. Without memory for the registration it is not called.
 pub(super) fn in_children(child: extern "C" fn()) {
-    // SAFETY: a plain function, which lives for ever.
+    // SAFETY: the callback is a plain function, which is valid for the whole process.
     unsafe { libc::pthread_atfork(None, None, Some(child)) };
 }
 
-/// The thread that [`start`] has started, until it is joined; else 0, which is no thread's.
+/// The thread that [`start`] has started, until it is joined; else 0, which is no thread's number.
 #[cfg(feature = "progress-thread")]
 static THREAD: AtomicU64 = AtomicU64::new(0);
 
-/// Starts the one thread of the library's own, with all signals blocked, for they are the program's; the caller keeps
-/// its own set. An error is the system's.
+/// Starts the library's thread with all signals blocked, as they belong to the program; the caller's mask is unchanged.
+/// The error is the system's.
 #[cfg(feature = "progress-thread")]
 pub(super) fn start(run: extern "C" fn(*mut c_void) -> *mut c_void) -> Result<(), c_int> {
     let mut thread = MaybeUninit::uninit();
@@ -82,7 +82,7 @@ pub(super) fn start(run: extern "C" fn(*mut c_void) -> *mut c_void) -> Result<()
     if made != 0 {
         return Err(made);
     }
-    // SAFETY: the call has filled it.
+    // SAFETY: the successful call has filled it.
     THREAD.store(unsafe { thread.assume_init() }, Ordering::Relaxed);
     Ok(())
 }
@@ -97,7 +97,7 @@ pub(super) fn join() {
     }
 }
 
-/// Is there such a thread?
+/// Returns whether the thread exists.
 #[cfg(feature = "progress-thread")]
 pub(super) fn has_started() -> bool {
     THREAD.load(Ordering::Relaxed) != 0

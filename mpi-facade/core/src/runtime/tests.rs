@@ -1,4 +1,4 @@
-//! One world of one rank: who gets to it, and who is refused.
+//! Tests which calls get the world, in a world of one rank.
 
 extern crate std;
 
@@ -47,12 +47,12 @@ fn a_world_from_its_beginning_to_its_end() {
     assert_eq!(error(create::rank(W)), Error::Finalised);
 }
 
-/// What has gone wrong.
+/// Returns the error of a failed call.
 fn error<R: core::fmt::Debug>(outcome: Result<R, CommError>) -> Error {
     outcome.expect_err("it must be refused").error
 }
 
-/// A call that runs a function of the program in the middle.
+/// Runs a callback inside a call.
 fn call(callback: Callback, function: impl FnOnce()) {
     let called = world::with(|world| {
         callback::run(callback, &mut world.comms, function);
@@ -61,7 +61,7 @@ fn call(callback: Callback, function: impl FnOnce()) {
     called.expect("no other call is under way");
 }
 
-/// Local functions work, the others name the callback and have done nothing.
+/// Checks that local functions work, and that the others fail with the callback's name and have no effect.
 fn inside(callback: Callback) {
     call(callback, || {
         local_functions_work();
@@ -86,7 +86,7 @@ fn inside(callback: Callback) {
         assert_eq!(error(init::finalize()), refused);
         assert!(world::with_alone(|_| ()).is_none());
         world::if_free(|_| panic!("the call has it"));
-        // Its error goes to the communicator's handler, which is found.
+        // The error goes to the communicator's handler, which the callback can still look up.
         let code = errhandler::raise("MPI_Probe", refused.into());
         assert_eq!(code, Class::Other as i32);
         assert!(refused.to_string().contains(callback.noun()), "{refused}");
@@ -127,7 +127,7 @@ fn what_any_thread_may_ask_is_answered() {
     });
 }
 
-/// `MPI_Reduce_local` in an operation: the inner one ends, the outer one goes on.
+/// Checks that after `MPI_Reduce_local` in an operation the inner callback has ended and the outer one has not.
 fn a_callback_inside_a_callback() {
     let seen = |callback| error(p2p::probe(0, 1, W)) == Error::InCallback { callback };
     call(Callback::Attribute, || {
@@ -144,7 +144,7 @@ fn a_callback_inside_a_callback() {
     });
 }
 
-/// Where no call has the world a function of the program may call whatever the program may.
+/// Checks that a callback outside of calls may call all of MPI.
 fn between_calls() {
     let comm = create::duplicate(W).expect("nobody else is in it");
     collective::barrier(comm)
@@ -153,7 +153,7 @@ fn between_calls() {
     create::free(comm).expect("it was made");
 }
 
-/// A handler of signals, on a thread that has the world.
+/// Checks a signal handler on a thread that has the world.
 fn a_call_inside_a_call_is_named() {
     let inner = world::with(|_| {
         assert_eq!(error(create::rank(W)), Error::Overlapping);
@@ -162,7 +162,7 @@ fn a_call_inside_a_call_is_named() {
     assert_eq!(error(inner.expect("the outer one")), Error::Overlapping);
 }
 
-/// Another thread is in none, and is told what is wrong.
+/// Checks that another thread is in no callback, and that its error says what is wrong.
 fn a_callback_is_its_threads() {
     call(Callback::Operation, || {
         thread::scope(|scope| {
@@ -172,12 +172,12 @@ fn a_callback_is_its_threads() {
     });
 }
 
-/// Behind the lock every thread gets to the world, and one at a time.
+/// Checks that every thread gets the world through the lock, one at a time.
 fn threads_take_turns() {
     const TURNS: u64 = 5_000;
     let count = |world: &mut World| {
         let before = world.sent.0;
-        // Others would be here by now.
+        // Without the lock another thread would enter during this loop.
         core::hint::spin_loop();
         world.sent.0 = before + 1;
         Ok(before)
@@ -192,7 +192,7 @@ fn threads_take_turns() {
                 }
             });
         }
-        // They wait for their turns meanwhile.
+        // The other threads wait for the lock meanwhile.
         (0..50).for_each(|_| call(Callback::Operation, local_functions_work));
     });
     let after = world::with(count).expect("a turn");

@@ -1,5 +1,4 @@
-//! The one MPI world of a process: between `MPI_Init` and `MPI_Finalize` every call works on it. Here is the only place
-//! where a call takes it.
+//! The MPI world of a process: between `MPI_Init` and `MPI_Finalize` every call works on it. Calls take it only here.
 
 pub(crate) use crate::error::CommError;
 
@@ -23,73 +22,74 @@ use pombo_job::{Hosts, Launcher, WorldChannel};
 use pombo_netdrivers::shm::Shm;
 use pombo_netdrivers::wait::constants::RANK_SPINS;
 
-/// Everything that MPI keeps.
+/// The state of MPI in this process.
 pub(crate) struct World {
     /// The kernel below.
     pub(crate) kernel: Kernel,
     /// Communicators.
     pub(crate) comms: Comms,
-    /// What parts of MPI keep here.
+    /// State of parts of MPI, by type.
     pub(crate) extensions: Extensions,
-    /// What makes progress beside the kernel, as long as it has something to do.
+    /// Functions that make progress outside the kernel, while they have something to do.
     pub(super) active: Vec<Progress>,
-    /// Whose requests are none of the kernel's, once there was one.
+    /// The functions of requests that are not the kernel's, once there was one.
     pub(crate) request_ops: Option<&'static RequestOps>,
-    /// Why the last post was refused, until its call says it.
+    /// Why the last post was refused, until its call returns it.
     pub(crate) refused: Option<CommError>,
-    /// Looks in vain.
+    /// Counts of polls without success.
     pub(crate) idle_counts: IdleCounts,
     /// Messages and bytes that this rank has sent.
     pub(crate) sent: (u64, u64),
     /// Which ranks are on which host.
     pub(crate) hosts: Hosts,
-    /// The launcher, if it wants to hear of the end.
+    /// The connection to the launcher, if it wants a report of the end.
     pub(crate) launcher: Option<Launcher>,
 }
 
-/// Lets operations go as far as they can. `idle`: how often in a row nothing has come; `came`: whether something has come
-/// since the last time. False when there is nothing left that could.
+/// Progresses operations as far as possible. `idle` counts consecutive polls without a message; `came` says whether one
+/// has arrived since the last call. Returns false when nothing is left to do.
 pub(crate) type Progress = fn(world: &mut World, idle: &mut u32, came: bool) -> bool;
 
-/// What has requests of its own, beside the kernel.
+/// The functions of requests that are not the kernel's.
 pub(crate) struct RequestOps {
-    /// Looks whether an operation is over; the handle is dead then.
+    /// Tests whether an operation is complete, which invalidates the handle.
     pub(crate) test: fn(&mut World, Request, &mut Status) -> Result<RequestState, CommError>,
-    /// The same, and the handle stays alive.
+    /// Tests whether an operation is complete, and keeps the handle.
     pub(crate) peek: fn(&mut World, Request, &mut Status) -> Result<RequestState, CommError>,
-    /// Ends an operation that waits without one of its ranks.
+    /// Fails a waiting operation that has lost one of its ranks.
     pub(crate) fail_if_peer_lost: fn(&mut World, Request),
 }
 
-/// How often something was looked for and not found.
+/// Counts of polls without success.
 #[derive(Default)]
 pub(crate) struct IdleCounts {
-    /// By the call that waits.
+    /// Polls of the call that waits.
     pub(crate) waiting: u32,
-    /// By calls that test, up to the next look who has gone.
+    /// Polls of testing calls since the last check for ended ranks.
     pub(crate) tested: u32,
-    /// By calls that test, since that time in nanoseconds.
+    /// Polls of testing calls since a time, and that time in nanoseconds.
     pub(crate) untested: (u32, u64),
-    /// For room for the copy of a send that waits.
+    /// Polls for room for the copy of a send that waits.
     pub(crate) stalled: u32,
 }
 
-/// The world while no call has it; null during calls, while it is [`SHARED`], and where there is none.
+/// The world while no call has it; null during calls, while the world is in [`SHARED`], and where there is none.
 static FREE: AtomicPtr<World> = AtomicPtr::new(null_mut());
-/// The world where calls take turns by the lock: who has the turn has it. Else null. Changes only between calls.
+/// The world where the lock serialises calls: it belongs to the holder of the lock. Else null. It changes only between
+/// calls.
 static SHARED: AtomicPtr<World> = AtomicPtr::new(null_mut());
 
-/// The world, which is nobody else's.
+/// Exclusive ownership of the world for a call.
 struct Taken {
     world: NonNull<World>,
-    /// None by the short way.
+    /// The lock; `None` on the fast path.
     turn: Option<Turn>,
 }
 
 impl Taken {
-    /// By the short way. Whoever calls from now on finds nothing. Threads that take it in the same instant are beyond
-    /// help; they break what the level of thread support demands, by which a call that follows another one happens
-    /// after it.
+    /// Takes the world on the fast path. Later calls find null until it is released. Two threads that take it in the
+    /// same instant are a data race of the program: the level of thread support requires that one call happens after
+    /// the other.
     #[inline(always)]
     fn take() -> Option<Taken> {
         let (world, turn) = (NonNull::new(FREE.load(Ordering::Relaxed))?, None);
@@ -97,7 +97,7 @@ impl Taken {
         Some(Taken { world, turn })
     }
 
-    /// By the long way: waits for a turn. [`absent`] knows why there is none.
+    /// Takes the world on the slow path: waits for the lock. If it returns `None`, [`absent`] says why.
     #[cold]
     #[inline(never)]
     fn wait() -> Option<Taken> {
@@ -107,16 +107,17 @@ impl Taken {
         lock::turn().and_then(Taken::shared)
     }
 
-    /// By that turn.
+    /// Takes the shared world with the lock held.
     fn shared(turn: Turn) -> Option<Taken> {
         let (world, turn) = (NonNull::new(SHARED.load(Ordering::Relaxed))?, Some(turn));
         Some(Taken { world, turn })
     }
 
-    /// Runs a call on it and puts it back.
+    /// Runs a call on the world and releases it.
     #[inline(always)]
     fn with<R>(mut self, call: impl FnOnce(&mut World) -> R) -> R {
-        // SAFETY: `begin` has made it. Nobody else has it: it is not free until it is put back, or there is one turn.
+        // SAFETY: `begin` has made the world from a box. No other reference exists: until it is put back it is not
+        // free, or this thread holds the lock.
         let outcome = call(unsafe { self.world.as_mut() });
         match self.turn {
             None => FREE.store(self.world.as_ptr(), Ordering::Relaxed),
@@ -137,15 +138,15 @@ pub(crate) fn with<R>(
     }
 }
 
-/// As [`with`] by the short way alone, for calls that take a few nanoseconds. `None`, and nothing has happened: [`with`]
-/// knows why.
+/// Runs a call as [`with`] on the fast path only, for calls that take a few nanoseconds. Returns `None` without effect
+/// if that is not open; [`with`] then finds out why.
 #[inline(always)]
 pub(crate) fn with_alone<R>(call: impl FnOnce(&mut World) -> R) -> Option<R> {
     Taken::take().map(|taken| taken.with(call))
 }
 
-/// As [`with`] by the short way, for calls of which each instruction counts; `otherwise` is the same call by [`with`], in
-/// a function apart.
+/// Runs a call as [`with`] on the fast path, for calls in which each instruction counts; `otherwise` is the same call
+/// by [`with`], in a separate function.
 #[inline(always)]
 pub(crate) fn with_fast<A, R>(
     arguments: A,
@@ -158,7 +159,7 @@ pub(crate) fn with_fast<A, R>(
     }
 }
 
-/// As [`with`], for local functions that look at no more than communicators: callbacks may call them.
+/// Runs a local function, which uses only the communicators: callbacks may call it.
 #[inline(always)]
 pub(crate) fn local<R>(
     call: impl FnOnce(&mut Comms) -> Result<R, CommError>,
@@ -175,23 +176,23 @@ fn local_slowly<R>(call: impl FnOnce(&mut Comms) -> Result<R, CommError>) -> Res
     let Some(mut lent) = callback::take_lent() else {
         return with(|world| call(&mut world.comms));
     };
-    // SAFETY: `callback::run` has it borrowed until the callback ends, and nobody else has it until it is given back.
+    // SAFETY: `callback::run` borrows it until the callback ends, and `take_lent` gives it to one call at a time.
     let outcome = call(unsafe { lent.as_mut() });
     callback::give_back(lent);
     outcome
 }
 
-/// As [`with`], unless somebody is at the world: then `None`.
+/// Runs a call as [`with`], unless another call has the world: then returns `None`.
 #[cfg(feature = "progress-thread")]
 pub(super) fn try_with<R>(call: impl FnOnce(&mut World) -> R) -> Option<R> {
     let taken = lock::try_turn().and_then(Taken::shared)?;
     Some(taken.with(call))
 }
 
-/// As [`with`], for who goes on without the world where somebody else has it, this thread itself perhaps: a handler of
-/// signals may run inside a call.
+/// Runs a call for which the world is optional, if no other call has it; that may be one of this thread, as a signal
+/// handler may run inside a call.
 pub(crate) fn if_free(call: impl FnOnce(&mut World)) {
-    // What is not free is nobody's fault here.
+    // That the world is not free is no error here.
     let _ = match SHARED.load(Ordering::Relaxed).is_null() {
         true => with_alone(call),
         false => lock::turn_soon()
@@ -200,7 +201,7 @@ pub(crate) fn if_free(call: impl FnOnce(&mut World)) {
     };
 }
 
-/// Why there is no world to work on.
+/// Returns why there is no world to work on.
 #[cold]
 #[inline(never)]
 pub(crate) fn absent() -> CommError {
@@ -218,7 +219,7 @@ pub(crate) fn absent() -> CommError {
 
 /// Begins the world, with that level of thread support.
 pub(crate) fn begin(world: World, threads: c_int) {
-    // A child has no part in the job: it would break the queues of the rank, whose memory it shares.
+    // A child process is not part of the job: it would corrupt the queues of the rank, whose memory it shares.
     in_children(forked);
     phase::note(world.kernel.me().index(), threads);
     FREE.store(Box::into_raw(Box::new(world)), Ordering::Relaxed);
@@ -228,7 +229,7 @@ pub(crate) fn begin(world: World, threads: c_int) {
     phase::enter(Phase::Running);
 }
 
-/// From now on calls take turns by the lock. Only between calls.
+/// Puts the world behind the lock. No call may be under way.
 pub(super) fn share() {
     let world = FREE.swap(null_mut(), Ordering::Relaxed);
     if !world.is_null() {
@@ -236,7 +237,7 @@ pub(super) fn share() {
     }
 }
 
-/// From now on calls go the short way again, if the level of thread support lets them. Only between calls.
+/// Opens the fast path again, if the level of thread support allows it. No call may be under way.
 #[cfg(any(feature = "progress-thread", test))]
 pub(super) fn unshare() {
     if phase::granted() != MPI_THREAD_MULTIPLE {
@@ -245,7 +246,7 @@ pub(super) fn unshare() {
     }
 }
 
-/// Ends the world and gives it back to be taken apart. None if a call has it, or there is none.
+/// Ends the world and returns it. `None` if a call has it, or there is none.
 pub(crate) fn end() -> Option<Box<World>> {
     let _turn = lock::turn()?;
     let free = FREE.swap(null_mut(), Ordering::Relaxed);
@@ -255,12 +256,12 @@ pub(crate) fn end() -> Option<Box<World>> {
         return None;
     }
     phase::enter(Phase::After);
-    // SAFETY: `begin` has made it of a box, and nobody else has it any more.
+    // SAFETY: `begin` has made it from a box, and both pointers to it are cleared.
     Some(unsafe { Box::from_raw(world) })
 }
 
-/// In a child that this process has forked: it lets go of what it inherits, so that nobody takes it for the rank, and
-/// its calls are refused.
+/// Runs in a forked child process: it detaches from the inherited state, so that the child does not act as the rank,
+/// and refuses its calls.
 extern "C" fn forked() {
     if phase() == Phase::Running {
         phase::enter(Phase::Forked);
@@ -291,8 +292,9 @@ impl World {
         }
     }
 
-    /// Looks in vain after which ranks of several hosts, who wait for all of them, let others have the processor: at
-    /// once. The wait takes longer than that, and on a host whose processors are busy each turn counts.
+    /// Returns the count of polls without success at which a wait starts. Ranks of several hosts that wait for all
+    /// others yield the processor at once: the wait takes longer than a yield, and on a host with busy processors each
+    /// yield counts.
     #[inline]
     pub(crate) fn first_idle(&self) -> u32 {
         if self.hosts.is_single() {
@@ -302,13 +304,13 @@ impl World {
         }
     }
 
-    /// The memory that the ranks of this host share.
+    /// Returns the memory that the ranks of this host share.
     #[inline]
     pub(crate) fn shm(&mut self) -> &mut Shm {
         self.kernel.channel_mut().memory()
     }
 
-    /// Counts a message.
+    /// Counts a message of `bytes` bytes.
     #[inline]
     pub(crate) fn count(&mut self, bytes: usize) {
         self.sent.0 += 1;

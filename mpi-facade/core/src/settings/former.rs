@@ -1,4 +1,4 @@
-//! Variables and values that have other names now: whoever still sets one is told the new one before a rank starts.
+//! Former names of variables and values: the error for one of them tells the present name before a rank starts.
 
 /// Former names of variables, each with the present one.
 pub const FORMER_NAMES: &[(&str, &str)] = &[
@@ -12,7 +12,7 @@ pub const FORMER_NAMES: &[(&str, &str)] = &[
 
 macro_rules! values {
     ($($was:literal $now:literal;)*) => {
-        /// Former names of algorithms, each with the present one and with what is said of it.
+        /// Former names of algorithms, each with the present one and its text in the error.
         pub(super) const FORMER_VALUES: &[(&str, &str, &str)] =
             &[$(($was, $now, concat!($now, ", as ", $was, " is called now"))),*];
     };

@@ -1,5 +1,5 @@
-//! The one table of the variables that MPI reads, but for those that choose algorithms, which
-//! [`crate::collective::TABLE`] has. Bounds and defaults of the composition come from there.
+//! The table of the variables that MPI reads, except those that select algorithms, which are in
+//! [`crate::collective::TABLE`]. Bounds and defaults of the composition come from there.
 
 use crate::message_header;
 use pombo_job::settings::{Values, numbers, variables, words};
@@ -25,7 +25,7 @@ const SINGLE_COPY: Values = Values {
     fits: |text| single_copy(text).is_some(),
 };
 
-/// Which messages are read where they lie.
+/// Parses which messages are received by single copy.
 pub(crate) fn single_copy(text: &str) -> Option<SingleCopy> {
     Some(match text {
         "auto" => SingleCopy::Auto,

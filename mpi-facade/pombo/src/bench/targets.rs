@@ -8,7 +8,7 @@ use super::results::{Results, Row};
 use super::table::{aligned, number};
 
 /// The target of one measurement.
-struct CopyTarget {
+struct Target {
     network: &'static str,
     name: &'static str,
     size: u64,
@@ -25,8 +25,8 @@ const fn target(
     ranks: u32,
     ratio: Option<f64>,
     figure: Option<f64>,
-) -> CopyTarget {
-    CopyTarget {
+) -> Target {
+    Target {
         network: "shm",
         name,
         size,
@@ -40,13 +40,13 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// The target over UDP: no slower than the best over TCP.
-const UDP_TARGETS: [CopyTarget; 1] = [CopyTarget {
+const UDP_TARGETS: [Target; 1] = [Target {
     network: "udp",
     ..target("latency", 8, 2, Some(1.0), None)
 }];
 
 #[rustfmt::skip]
-const TARGETS: [CopyTarget; 27] = [
+const TARGETS: [Target; 27] = [
     target("latency", 0, 2, Some(1.7), Some(0.17)),
     target("latency", 8, 2, Some(1.7), Some(0.17)),
     target("latency", 64, 2, Some(1.5), None),
@@ -76,7 +76,7 @@ const TARGETS: [CopyTarget; 27] = [
     target("memory", 0, 8, None, Some(4.0)),
 ];
 
-impl CopyTarget {
+impl Target {
     fn row<'a>(&self, results: &'a Results) -> Option<&'a Row> {
         let is_it =
             |key: &Key| (&*key.name, key.size, key.ranks) == (self.name, self.size, self.ranks);
@@ -136,7 +136,7 @@ fn heading() -> Vec<String> {
     words.map(String::from).into()
 }
 
-fn compare(target: &CopyTarget, results: &Results, ours: usize) -> Comparison {
+fn compare(target: &Target, results: &Results, ours: usize) -> Comparison {
     let nothing = Comparison {
         line: Vec::new(),
         is_met: None,
@@ -161,7 +161,7 @@ fn compare(target: &CopyTarget, results: &Results, ours: usize) -> Comparison {
     }
 }
 
-fn is_met(target: &CopyTarget, figure: f64, ratio: Option<f64>) -> Option<bool> {
+fn is_met(target: &Target, figure: f64, ratio: Option<f64>) -> Option<bool> {
     match (target.ratio, target.figure) {
         (Some(wanted), _) => ratio.map(|ratio| ratio >= wanted),
         (None, Some(most)) => Some(figure <= most),

@@ -243,7 +243,9 @@ fn the_dissector_for_wireshark_knows_the_same_layouts() {
     });
     has(&format!("MESSAGES = {{ {} }}", messages.join(" ")));
     let (pair, group, tag) = (protocol::PAIR, protocol::GROUP, protocol::AUTH_HEADER);
-    has(&format!("PAIR, GROUP, SEAL = {pair}, {group}, {tag}"));
+    has(&format!(
+        "PAIR, GROUP, AUTH_HEADER = {pair}, {group}, {tag}"
+    ));
 }
 
 #[test]

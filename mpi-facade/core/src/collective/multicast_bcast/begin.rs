@@ -1,4 +1,4 @@
-//! Which broadcasts go over the network's own, and their beginning.
+//! Which broadcasts use multicast, and how they begin.
 
 use super::operation::MulticastOperation;
 use super::root_queues::{begin, group_of};
@@ -10,7 +10,7 @@ use crate::user_buffer::Region;
 use pombo_kernel::Peer;
 
 impl Call<'_> {
-    /// Does a broadcast of so many bytes between the hosts go over the network's own? All ranks get the same answer.
+    /// Returns whether a broadcast of `bytes` bytes between the hosts uses multicast. All ranks get the same answer.
     pub(in crate::collective) fn uses_multicast(&mut self, bytes: usize) -> Result<bool, Error> {
         let record = self.record()?;
         let Some(layout) = record.host_layout.as_ref().filter(|_| record.multicast) else {
@@ -25,7 +25,7 @@ impl Call<'_> {
         Ok(self.selector().select(Operation::Bcast, bytes, conditions) == Algorithm::Multicast)
     }
 
-    /// The broadcast of this region among the first ranks of all hosts, of which this is one.
+    /// Prepares the broadcast of a region among the first ranks of all hosts; this rank is one of them.
     pub(in crate::collective) fn multicast(
         &mut self,
         host: usize,

@@ -1,19 +1,21 @@
-//! Broadcasts over the network's own: one frame for all hosts. Which communicators have it, and an operation of one
-//! rank. Only the other collective calls, `init` and `comm::create` look here.
+//! Broadcasts by multicast: one frame for all hosts. This module decides which communicators have a group, and runs one
+//! rank's part of an operation. Only the other collective calls, `init` and `comm::create` use it.
 //!
-//! Every communicator whose ranks are on several hosts has a group of the channel's [`GroupTable`], as long as all its ranks
-//! have a place for one; else it does as without. The first rank of every host is in the group, and hands on to the
-//! others of its host. Messages of one root on one communicator carry no tag: they come in the order of the calls.
+//! Every communicator whose ranks are on several hosts has a group of the channel's [`GroupTable`], if all its ranks
+//! have room for one; else its broadcasts go by messages. The first rank of every host is in the group, and forwards to
+//! the other ranks of its host. Messages of one root on one communicator carry no tag: they arrive in the order of the
+//! calls.
 //!
-//! Whether frames for all arrive is tried when the job starts: by multicast, then, where somebody filters that, by the
-//! broadcast of IP; else there are no groups. Where they stop later, each rank gets its own (`Source::is_singly`).
+//! The job tests at its start whether frames reach all ranks: by multicast, then, where a switch filters that, by IP
+//! broadcast; if both fail there are no groups. Where such frames stop later, each rank gets its own
+//! (`Source::is_singly`).
 //!
 //! | bound | is | beyond it |
 //! | --- | --- | --- |
 //! | communicators | 32 in a rank | broadcasts by messages |
-//! | hosts | 64 of a communicator | the same |
-//! | ranks | 64 of a job | the same |
-//! | small messages of a root that not all have | 32, of up to 1024 bytes | the root waits |
+//! | hosts | 64 of a communicator | broadcasts by messages |
+//! | ranks | 64 of a job | broadcasts by messages |
+//! | small messages of a root that some member lacks | 32, of up to 1024 bytes | the root waits |
 //!
 //! [`GroupTable`]: pombo_transport::multicast::GroupTable
 

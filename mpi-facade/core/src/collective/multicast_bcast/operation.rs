@@ -1,4 +1,4 @@
-//! A broadcast over the network's own that is under way at one rank.
+//! A multicast broadcast under way at one rank.
 
 use super::root_queues::{OpenGroups, open_groups};
 use crate::error::Error;
@@ -8,20 +8,20 @@ use pombo_kernel::channel::GroupId;
 use pombo_kernel::{ChannelError, Peer};
 use pombo_transport::multicast::SendStatus;
 
-/// One rank's part in a broadcast.
+/// One rank's part of a broadcast.
 pub(in crate::collective) struct MulticastOperation {
     group: GroupId,
     root: Peer,
     region: Region,
-    /// Which one of its root's in this group.
+    /// The sequence number among its root's broadcasts in this group.
     number: u32,
-    /// It is being sent, piece by piece.
+    /// Whether the root's region is lent to the channel while it is sent chunk by chunk.
     lent: bool,
     is_over: bool,
 }
 
 impl MulticastOperation {
-    /// The broadcast of that number in its group, not yet begun.
+    /// Creates the broadcast with this number in its group, not yet begun.
     pub(super) fn new(group: GroupId, root: Peer, region: Region, number: u32) -> Self {
         MulticastOperation {
             group,
@@ -33,11 +33,11 @@ impl MulticastOperation {
         }
     }
 
-    /// Goes as far as it can.
+    /// Progresses as far as possible; returns whether the operation is complete.
     pub(in crate::collective) fn poll(&mut self, world: &mut World) -> Result<bool, Error> {
         let own = world.kernel.me() == self.root;
         let Some(mut groups) = open_groups(world)? else {
-            // It was closed by an error that others were told of.
+            // An error that the other ranks were told of has closed the group.
             return Err(pombo_kernel::Error::NoSuchGroup(self.group).into());
         };
         let (group, root) = (self.group, self.root);
@@ -69,8 +69,8 @@ impl MulticastOperation {
         }
     }
 
-    /// Its memory goes away, for this error. What comes after it from the same root fails likewise: its frames may have
-    /// reached some.
+    /// Gives up the operation's memory because of `error`. Later broadcasts from the same root fail likewise, as its
+    /// frames may have reached some ranks only.
     pub(in crate::collective) fn abandon(&mut self, world: &mut World, error: Error) {
         if let Ok(Some(mut groups)) = open_groups(world)
             && !self.is_over

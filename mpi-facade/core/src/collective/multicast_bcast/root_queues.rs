@@ -1,4 +1,4 @@
-//! The order of broadcasts in a group, and the groups of communicators. `multicast_bcast` only.
+//! The order of broadcasts in a group, and the groups of communicators. Only `multicast_bcast` uses it.
 
 use crate::error::Error;
 use crate::kernel::{Destination, GroupBuffers};
@@ -11,8 +11,8 @@ use pombo_kernel::channel::GroupId;
 use pombo_kernel::{Network, Peer, Source};
 use pombo_transport::multicast::SendStatus;
 
-/// The groups of the channel, where the ranks are on several hosts and the network carries one frame to all, and the
-/// order in which this rank's calls use them.
+/// The groups of the channel, where the ranks are on several hosts and the network has multicast, and the order in
+/// which this rank's calls use them.
 pub(super) struct OpenGroups<'a> {
     table: &'a mut JobGroups,
     buffers: &'a mut GroupBuffers,
@@ -22,36 +22,36 @@ pub(super) struct OpenGroups<'a> {
 /// The broadcasts that this rank's calls have begun.
 #[derive(Default)]
 pub(super) struct RootQueues {
-    /// For every group and root that was used.
+    /// A queue for every group and root in use.
     queues: Vec<RootQueue>,
-    /// An operation has ended, which others may wait for.
+    /// Whether an operation has ended, so that another one may begin.
     ended: bool,
-    /// Groups whose communicators are freed, while operations are under way.
+    /// Groups whose communicators were freed while operations were under way.
     freed: Vec<GroupId>,
 }
 
-/// The messages of one root in one group, as this rank's calls have named them.
+/// The broadcasts of one root in one group, numbered in the order of this rank's calls.
 struct RootQueue {
     group: GroupId,
     root: Peer,
     begun: u32,
     over: u32,
-    /// One of them ended with this error, and the others of the group do not know.
+    /// The error of a broadcast that failed here, which the other members do not know.
     broken: Option<Error>,
 }
 
-/// The group of a context: number 0 was that of the trial.
+/// Returns the group of a context; group 0 is the one of the start-up test.
 pub(super) const fn group_of(context: u32) -> GroupId {
     GroupId(context + 1)
 }
 
-/// Is there a place for the group of one more communicator?
+/// Returns whether there is room for the group of one more communicator.
 pub(crate) fn has_room(world: &mut World) -> bool {
     table(world).is_some_and(|table| table.has_room())
 }
 
-/// Opens the group of a new communicator: all of these peers have a place for it. False if it has none. The same answer
-/// at all its ranks, whether they are in the group or not.
+/// Opens the group of a new communicator whose members `peers` all have room for it. Returns false if the communicator
+/// has no group. All its ranks get the same answer, whether they are in the group or not.
 pub(crate) fn open_group(world: &mut World, context: u32, peers: &[Peer]) -> bool {
     let (kernel, me) = (&world.kernel, world.kernel.me());
     let lost = peers.iter().copied().filter(|peer| kernel.is_gone(*peer));
@@ -60,14 +60,14 @@ pub(crate) fn open_group(world: &mut World, context: u32, peers: &[Peer]) -> boo
         return false;
     };
     if peers.contains(&me) {
-        // The numbers of contexts grow, and there is a place.
+        // Context numbers never repeat, and the members have room, so this cannot fail.
         let _ = table.open(group_of(context), peers.iter().copied());
         lost.into_iter().for_each(|peer| table.declare_lost(peer));
     }
     true
 }
 
-/// Closes the group of a communicator that was freed, when its operations are over.
+/// Closes the group of a freed communicator once its operations are over.
 pub(crate) fn close_group(world: &mut World, context: u32) {
     let group = group_of(context);
     if let Some(mut groups) = groups(world)
@@ -78,10 +78,10 @@ pub(crate) fn close_group(world: &mut World, context: u32) {
     }
 }
 
-/// The groups, if there are any.
+/// Returns the groups, if there are any.
 ///
 /// # Errors
-/// What their device has failed with.
+/// The error with which the groups' device has failed.
 pub(super) fn open_groups(world: &mut World) -> Result<Option<OpenGroups<'_>>, Error> {
     let far = world.kernel.channel().remote();
     match far.and_then(|far| far.error()) {
@@ -102,14 +102,14 @@ fn groups(world: &mut World) -> Option<OpenGroups<'_>> {
     })
 }
 
-/// The groups without their order.
+/// Returns the groups without the order of calls.
 pub(super) fn table(world: &mut World) -> Option<&mut JobGroups> {
     let far = world.kernel.channel_mut().remote_mut()?;
     far.groups_mut().map(|(table, _)| table)
 }
 
-/// Gives the next operation of that root its number: messages are sent in the order of the calls, not in that in which
-/// they can begin.
+/// Assigns its number to the next operation of `root`: messages are sent in the order of the calls, even if a later one
+/// could begin earlier.
 pub(super) fn begin(world: &mut World, group: GroupId, root: Peer) -> Result<u32, Error> {
     let Some(groups) = open_groups(world)? else {
         return Ok(0);
@@ -119,7 +119,8 @@ pub(super) fn begin(world: &mut World, group: GroupId, root: Peer) -> Result<u32
     Ok(queue.begun.wrapping_sub(1))
 }
 
-/// Has an operation ended since the last time? The next one of its root may begin then, and nobody sleeps before.
+/// Returns whether an operation has ended since the last call. The next one of its root may then begin, so the rank
+/// must not sleep.
 pub(in crate::collective) fn take_ended(world: &mut World) -> bool {
     take(&mut world.extensions.get::<RootQueues>().ended)
 }
@@ -149,7 +150,7 @@ impl RootQueues {
 }
 
 impl OpenGroups<'_> {
-    /// Are all operations of that root before this one over?
+    /// Returns whether all earlier operations of that root are over.
     pub(super) fn is_next(
         &mut self,
         group: GroupId,
@@ -163,7 +164,7 @@ impl OpenGroups<'_> {
         }
     }
 
-    /// The operation of that root whose turn it was is over.
+    /// Ends the current operation of that root.
     pub(super) fn end(&mut self, group: GroupId, root: Peer) {
         let queue = self.state.queue(group, root);
         queue.over = queue.over.wrapping_add(1);
@@ -171,7 +172,7 @@ impl OpenGroups<'_> {
         self.close_freed();
     }
 
-    /// It will not come to its end: what comes after it fails with the same error.
+    /// Abandons an operation: the later ones of that root fail with the same error.
     pub(super) fn abandon(&mut self, group: GroupId, root: Peer, error: Error) {
         let queue = self.state.queue(group, root);
         queue.broken.get_or_insert(error);
@@ -228,7 +229,6 @@ impl OpenGroups<'_> {
                 return true;
             }
             queues.retain(|queue| queue.group != *group);
-            // It is open.
             let _ = self.table.close(*group);
             false
         });

@@ -1,5 +1,5 @@
-//! How the ranks of a job over several hosts come by groups: they open sockets, exchange addresses, and try whether
-//! frames for all arrive. `init` only.
+//! How the ranks of a job on several hosts set up groups: they open sockets, exchange addresses, and test whether
+//! frames reach all ranks. Only `init` uses it.
 
 use super::root_queues::{open_group, table};
 use crate::collective::selection::Selector;
@@ -15,7 +15,7 @@ use static_assertions::const_assert;
 
 const_assert!(message_header::RANKS >= RANKS);
 
-/// All ranks are in it, until the trial is over.
+/// The group of all ranks during the test.
 const TRIAL_GROUP: GroupId = GroupId(0);
 /// Nanoseconds that ranks wait for each other's first frames.
 const TRIAL: u64 = 1_000_000_000;
@@ -40,11 +40,11 @@ pub(crate) fn open(world: &mut World) -> Result<(), CommError> {
     Ok(())
 }
 
-/// The groups stay if all ranks have heard each other.
+/// Keeps the groups if all ranks have received each other's frames.
 fn adopt(world: &mut World, all: bool) -> Result<(), CommError> {
     match table(world).filter(|_| all) {
         Some(table) => {
-            // It was open until now.
+            // The group was open until now, so this cannot fail.
             let _ = table.close(TRIAL_GROUP);
         }
         None => {
@@ -65,7 +65,7 @@ fn adopt(world: &mut World, all: bool) -> Result<(), CommError> {
     Ok(())
 }
 
-/// How many ranks there are, and this one's socket if it has one. `None` where no rank needs one.
+/// Returns the number of ranks, and this rank's socket if it has one; `None` where no rank needs one.
 fn open_socket(world: &mut World) -> Option<(usize, Option<MulticastSocket>)> {
     let ranks = world.kernel.peers();
     let wanted = world.extensions.get::<Selector>().wants_multicast();
@@ -76,7 +76,7 @@ fn open_socket(world: &mut World) -> Option<(usize, Option<MulticastSocket>)> {
     Some((ranks, MulticastSocket::open(world.kernel.channel_mut(), me)))
 }
 
-/// The channel has groups from now on, unless there is no socket, or no way of this kind.
+/// Gives the channel its groups. Returns false without a socket, or if the host lacks this kind of multicast.
 fn join(
     world: &mut World,
     socket: Option<MulticastSocket>,
@@ -94,7 +94,8 @@ fn join(
     }
 }
 
-/// Every rank says something to all. True if this rank has heard of all, and all of it.
+/// Sends a frame to all ranks. Returns true if this rank has received those of all others, and they have received its
+/// own.
 fn try_reach(world: &mut World, ranks: usize) -> Result<bool, CommError> {
     let me = world.kernel.me();
     let peers = || (0..ranks).map(|peer| Peer(peer as u16));
@@ -117,7 +118,7 @@ fn try_reach(world: &mut World, ranks: usize) -> Result<bool, CommError> {
         missing.retain(|peer| !matches!(heard(*peer), Ok(Some(_))));
         let all = missing.is_empty() && groups.is_settled();
         let over = groups.network().now() >= end;
-        // What reaches them one by one is better sent along a tree.
+        // If frames go to each rank alone, a broadcast along a tree is faster.
         Ok((all || over).then(|| all && !groups.is_unicast_only()))
     })
 }
