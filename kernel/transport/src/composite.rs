@@ -157,14 +157,17 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
             return Ok(false);
         }
         let routes = self.routes.as_ref();
-        // Groups that the channel serves in addition to its frames may have news without an event.
-        let any = self.channel.poll(|event| {
+        let (mut reported, mut hidden) = (false, false);
+        let moved = self.channel.poll(|event| match event {
             // Only the local channel reports the loss of a local peer.
-            let local = matches!(event, Event::PeerLost(peer) if routes[peer.index()] != NOT_LOCAL);
-            if !local {
+            Event::PeerLost(peer) if routes[peer.index()] != NOT_LOCAL => hidden = true,
+            event => {
+                reported = true;
                 f(event.map(Either::Remote));
             }
         })?;
+        // Groups that the channel serves in addition to its frames may have news without an event.
+        let any = reported || moved && !hidden;
         self.polls_left = if any { 0 } else { REMOTE_POLL_INTERVAL - 1 };
         Ok(any)
     }
