@@ -3,6 +3,7 @@
 use crate::bootstrap::JobError;
 use crate::settings::Values;
 use core::ffi::{CStr, c_char};
+use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Reads a variable that holds a number.
 pub(crate) fn number(name: &'static CStr) -> Result<Option<usize>, JobError> {
@@ -59,10 +60,8 @@ pub(crate) fn wrong(name: &'static CStr, must: &'static str) -> JobError {
 /// Returns unpredictable bytes; at most 256.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], JobError> {
     let mut bytes = [0; N];
-    // SAFETY: the buffer is valid for its length. The call returns so few bytes at once or fails.
-    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
-    match got == bytes.len() as isize {
-        true => Ok(bytes),
-        false => Err(JobError::last("get random numbers")),
-    }
+    let got = getrandom(&mut bytes, GetRandomFlags::empty());
+    // The call returns so few bytes at once or fails.
+    got.map(|_| bytes)
+        .map_err(JobError::failed("get random numbers"))
 }

@@ -298,14 +298,12 @@ impl JobError {
         }
     }
 
-    /// Returns the error of the system call that has just failed.
-    pub(crate) fn last(doing: &'static str) -> Self {
-        Self::system(doing, Errno::last())
-    }
-
     /// Returns the error of a failed system call.
-    pub(crate) fn system(doing: &'static str, Errno(errno): Errno) -> Self {
-        Self::System { doing, errno }
+    pub(crate) fn failed<E: Into<Errno>>(doing: &'static str) -> impl Fn(E) -> Self {
+        move |error| {
+            let Errno(errno) = error.into();
+            Self::System { doing, errno }
+        }
     }
 
     /// Returns whether this is a system call's error of that number.

@@ -1,8 +1,18 @@
 //! Owned descriptors of `bootstrap` and its users, with plain reads and writes.
 
 use super::JobError;
+#[cfg(feature = "hosts")]
+use alloc::vec::Vec;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU64, Ordering};
+#[cfg(feature = "hosts")]
+use core::time::Duration;
+use pombo_netdrivers::Errno;
+#[cfg(feature = "hosts")]
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use rustix::io;
+use rustix::net::{SendFlags, send};
 
 /// The descriptors of this process that have an owner here, one bit each: a forked child closes them, because a process
 /// that holds one is taken for the rank. Higher numbers stay open in the child.
@@ -21,7 +31,7 @@ pub fn let_go() {
         let mut owned = word.swap(0, Ordering::Relaxed);
         while owned != 0 {
             // SAFETY: the call takes a number; nothing in the child uses the descriptor.
-            unsafe { libc::close(first + owned.trailing_zeros() as c_int) };
+            unsafe { io::close(first + owned.trailing_zeros() as c_int) };
             owned &= owned - 1;
         }
     }
@@ -29,64 +39,66 @@ pub fn let_go() {
 
 /// A descriptor of our own; closed when dropped.
 #[derive(Debug)]
-pub(crate) struct Descriptor(c_int);
+pub(crate) struct Descriptor(OwnedFd);
 
 impl Descriptor {
-    /// Takes ownership of a descriptor that a system call has returned.
+    /// Takes ownership of a descriptor that a call of the C library has returned.
     pub(crate) fn returned(number: c_int, doing: &'static str) -> Result<Self, JobError> {
-        check(number as isize, doing)?;
-        if let Some((word, bit)) = note(number) {
-            word.fetch_or(bit, Ordering::Relaxed);
-        }
-        Ok(Self(number))
-    }
-
-    pub(crate) fn number(&self) -> c_int {
-        self.0
+        let number = Errno::check(number).map_err(JobError::failed(doing))?;
+        // SAFETY: the number is no error, and nobody else closes it.
+        Ok(Self::from(unsafe { OwnedFd::from_raw_fd(number) }))
     }
 
     /// Reads some bytes; returns 0 at the end. A blocking descriptor waits for them.
     pub(crate) fn read(&self, into: &mut [u8]) -> Result<usize, JobError> {
-        loop {
-            // SAFETY: the buffer is valid for its length.
-            let read = unsafe { libc::read(self.0, into.as_mut_ptr().cast(), into.len()) };
-            match check(read, "read") {
-                Err(error) if error.is(libc::EINTR) => {}
-                read => return read,
-            }
-        }
+        io::retry_on_intr(|| io::read(self, &mut *into)).map_err(JobError::failed("read"))
     }
 
     /// Writes all bytes to a socket or a pipe. A closed peer is an error, not a signal.
     pub(crate) fn write_all(&self, mut bytes: &[u8]) -> Result<(), JobError> {
         while !bytes.is_empty() {
-            let (from, len) = (bytes.as_ptr().cast(), bytes.len());
-            // SAFETY: the bytes are valid for their length.
-            let mut wrote = unsafe { libc::send(self.0, from, len, libc::MSG_NOSIGNAL) };
-            if wrote < 0 && JobError::last("write").is(libc::ENOTSOCK) {
-                // SAFETY: as before.
-                wrote = unsafe { libc::write(self.0, from, len) };
-            }
-            match check(wrote, "write") {
-                Err(error) if error.is(libc::EINTR) => {}
-                wrote => bytes = bytes.get(wrote?..).unwrap_or_default(),
-            }
+            let wrote = io::retry_on_intr(|| match send(self, bytes, SendFlags::NOSIGNAL) {
+                Err(io::Errno::NOTSOCK) => io::write(self, bytes),
+                sent => sent,
+            });
+            let wrote = wrote.map_err(JobError::failed("write"))?;
+            bytes = bytes.get(wrote..).unwrap_or_default();
         }
         Ok(())
     }
 }
 
-impl Drop for Descriptor {
-    fn drop(&mut self) {
-        if let Some((word, bit)) = note(self.0) {
-            word.fetch_and(!bit, Ordering::Relaxed);
+impl From<OwnedFd> for Descriptor {
+    fn from(owned: OwnedFd) -> Self {
+        if let Some((word, bit)) = note(owned.as_raw_fd()) {
+            word.fetch_or(bit, Ordering::Relaxed);
         }
-        // SAFETY: the descriptor is ours, and this is its last use.
-        unsafe { libc::close(self.0) };
+        Self(owned)
     }
 }
 
-/// Converts the result of a system call.
-pub(crate) fn check(result: isize, doing: &'static str) -> Result<usize, JobError> {
-    usize::try_from(result).map_err(|_| JobError::last(doing))
+impl AsFd for Descriptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        if let Some((word, bit)) = note(self.0.as_raw_fd()) {
+            word.fetch_and(!bit, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Waits until one of the descriptors has something to read or has ended, for that time at most, and returns for each
+/// whether it has.
+#[cfg(feature = "hosts")]
+pub(crate) fn poll_readable<'a>(
+    among: impl Iterator<Item = &'a Descriptor>,
+    limit: Duration,
+) -> io::Result<Vec<bool>> {
+    let mut polled: Vec<_> = among.map(|one| PollFd::new(one, PollFlags::IN)).collect();
+    poll(&mut polled, limit.try_into().ok().as_ref())?;
+    Ok(polled.iter().map(|one| !one.revents().is_empty()).collect())
 }

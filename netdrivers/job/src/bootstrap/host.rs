@@ -2,7 +2,9 @@
 
 use crate::settings::FAKE_HOST;
 use core::ffi::CStr;
-use core::mem::MaybeUninit;
+use rustix::fs::{Mode, OFlags, open, stat};
+use rustix::io;
+use rustix::system::uname;
 
 /// Returns a number that is equal for processes that can share memory and monitor each other's processes: those of one
 /// boot of one machine, one network namespace, one process namespace.
@@ -11,7 +13,8 @@ pub(super) fn machine() -> u64 {
     let boot = read(c"/proc/sys/kernel/random/boot_id", &mut bytes);
     let mut machine = hash(START, boot.unwrap_or_default());
     if boot.is_none() {
-        machine = hash(machine, name(&mut bytes));
+        // Some systems hide the boot id.
+        machine = hash(machine, uname().nodename().to_bytes());
     }
     for space in [c"/proc/self/ns/net", c"/proc/self/ns/pid"] {
         machine = hash(machine, &inode(space).to_le_bytes());
@@ -34,35 +37,14 @@ pub(super) fn hash(start: u64, bytes: &[u8]) -> u64 {
 pub(super) const START: u64 = 0xcbf2_9ce4_8422_2325;
 
 fn read<'a>(path: &CStr, into: &'a mut [u8]) -> Option<&'a [u8]> {
-    // SAFETY: the path is a C string; the buffer is valid for its length; the descriptor is closed once.
-    let read = unsafe {
-        let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-        if file < 0 {
-            return None;
-        }
-        let read = libc::read(file, into.as_mut_ptr().cast(), into.len());
-        libc::close(file);
-        read
-    };
-    into.get(..usize::try_from(read).ok().filter(|read| *read > 0)?)
-}
-
-/// Returns the host name, for systems that hide the boot id.
-fn name(into: &mut [u8]) -> &[u8] {
-    // SAFETY: the buffer is valid for its length.
-    unsafe { libc::gethostname(into.as_mut_ptr().cast(), into.len()) };
-    into
+    let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let read = io::read(&file, &mut *into).ok();
+    into.get(..read.filter(|read| *read > 0)?)
 }
 
 /// Returns the inode of a file; 0 if the system hides it.
 fn inode(path: &CStr) -> u64 {
-    let mut stat = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the path is a C string, and the buffer has the size that the call fills.
-    if unsafe { libc::stat(path.as_ptr(), stat.as_mut_ptr()) } != 0 {
-        return 0;
-    }
-    // SAFETY: the call has filled it.
-    unsafe { stat.assume_init() }.st_ino
+    stat(path).map_or(0, |found| found.st_ino)
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 //! launcher transmits gains nothing. Only `key_agreement` uses it.
 
 use super::JobError;
-use super::file_descriptor::{Descriptor, check};
+use super::file_descriptor::Descriptor;
 use crate::environment::{variable, wrong};
 use crate::settings::{AUTH_KEY_FILE, KEY_FILE_BYTES};
 use alloc::vec::Vec;
 use core::ffi::CStr;
-use core::mem::MaybeUninit;
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::process::geteuid;
 
 const NAME: &CStr = AUTH_KEY_FILE.name;
 const SHORTEST: usize = KEY_FILE_BYTES.0;
@@ -22,19 +23,14 @@ pub(super) fn read() -> Result<Vec<u8>, JobError> {
 }
 
 fn read_at(path: &CStr) -> Result<Vec<u8>, JobError> {
-    let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    // SAFETY: the path is a C string.
-    let file = unsafe { libc::open(path.as_ptr(), flags) };
-    let file = Descriptor::returned(file, "open the file that POMBO_AUTH_KEY_FILE names")?;
-    let mut found = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the pointer has the size that the call fills.
-    let done = unsafe { libc::fstat(file.number(), found.as_mut_ptr()) };
-    check(done as isize, "look at the file of POMBO_AUTH_KEY_FILE")?;
-    // SAFETY: the call has filled the record.
-    let found = unsafe { found.assume_init() };
-    // SAFETY: no memory is passed.
-    let own = found.st_uid == unsafe { libc::geteuid() };
-    if found.st_mode & libc::S_IFMT != libc::S_IFREG || !own {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = open(path, flags, Mode::empty());
+    let failed = JobError::failed("open the file that POMBO_AUTH_KEY_FILE names");
+    let file = file.map(Descriptor::from).map_err(failed)?;
+    let failed = JobError::failed("look at the file of POMBO_AUTH_KEY_FILE");
+    let found = fstat(&file).map_err(failed)?;
+    let own = found.st_uid == geteuid().as_raw();
+    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile || !own {
         return Err(wrong(NAME, "a file that belongs to this user"));
     }
     if found.st_mode & 0o077 != 0 {

@@ -3,7 +3,7 @@
 
 use super::JobError;
 use super::error::{Excerpt, excerpt};
-use super::file_descriptor::{Descriptor, check};
+use super::file_descriptor::Descriptor;
 use super::launcher_text::ExchangedText;
 use crate::environment::{number, text, wrong};
 use crate::fixed_string::Text;
@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use core::ffi::{CStr, c_int};
 use core::mem::zeroed;
 use core::ptr::null_mut;
+use pombo_netdrivers::Errno;
 use pombo_netdrivers::wait::constants::OUTPUT_PAUSE;
 use pombo_netdrivers::wait::sleep;
 
@@ -307,10 +308,11 @@ fn connect_to(place: &str) -> Result<Descriptor, JobError> {
         // for its length.
         unsafe {
             let (kind, address) = (libc::SOCK_STREAM | libc::SOCK_CLOEXEC, (*entry).ai_addr);
-            let socket = libc::socket((*entry).ai_family, kind, 0);
-            result = Descriptor::returned(socket, DOING).and_then(|socket| {
-                let connected = libc::connect(socket.number(), address, (*entry).ai_addrlen);
-                check(connected as isize, DOING).map(|_| socket)
+            let number = libc::socket((*entry).ai_family, kind, 0);
+            result = Descriptor::returned(number, DOING).and_then(|socket| {
+                let connected = libc::connect(number, address, (*entry).ai_addrlen);
+                let connected = Errno::check(connected).map_err(JobError::failed(DOING));
+                connected.map(|_| socket)
             });
             entry = (*entry).ai_next;
         }

@@ -9,18 +9,28 @@
 
 use super::local_address::of_socket;
 use super::pending_handshakes::PendingConnections;
-use crate::bootstrap::file_descriptor::{Descriptor, check};
+use crate::bootstrap::file_descriptor::{Descriptor, poll_readable};
 use crate::bootstrap::{JobError, JobKeys, KeyUse};
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
 use pombo_kernel::Peer;
 use pombo_netdrivers::deaths::DeathSource;
-use pombo_netdrivers::udp::SockAddr;
 use pombo_netdrivers::wait::constants::{
     BOOTSTRAP_TIMEOUT, CONNECT_RETRY, CONNECTION_CHECK_INTERVAL, CONNECTION_MAX_SLEEP,
 };
 use pombo_netdrivers::wait::{now, sleep};
+use rustix::io;
+use rustix::net::addr::SocketAddrArg;
+use rustix::net::sockopt::{
+    Timeout, set_socket_keepalive, set_socket_timeout, set_tcp_keepcnt, set_tcp_keepidle,
+    set_tcp_keepintvl, set_tcp_user_timeout,
+};
+use rustix::net::{
+    RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, bind, listen, recv, send, shutdown,
+    socket_with,
+};
 
 /// Largest number of ranks of a job over several hosts: each keeps a connection to each.
 const MOST_RANKS: usize = 256;
@@ -28,7 +38,6 @@ const MOST_RANKS: usize = 256;
 /// The connections of a rank, and the ends that it has detected.
 pub(super) struct FailureDetector {
     connections: Vec<Connection>,
-    polled: Vec<libc::pollfd>,
     /// The ranks that ended because of another, and that other rank.
     root_causes: Vec<(Peer, Peer)>,
     /// The ranks that ended in good order.
@@ -49,13 +58,7 @@ const ROOT_CAUSE: u8 = b'?';
 
 impl FailureDetector {
     fn new(connections: Vec<Connection>) -> Self {
-        let polled = connections.iter().map(|connection| libc::pollfd {
-            fd: connection.socket.number(),
-            events: libc::POLLIN,
-            revents: 0,
-        });
         FailureDetector {
-            polled: polled.collect(),
             connections,
             root_causes: Vec::new(),
             finished: Vec::new(),
@@ -67,10 +70,9 @@ impl FailureDetector {
     pub(super) fn finish(&mut self) {
         for connection in self.connections.drain(..) {
             send_bytes(&connection.socket, GOODBYE);
-            // SAFETY: no memory is passed. Children may share the connection, so it is shut down, not only closed.
-            unsafe { libc::shutdown(connection.socket.number(), libc::SHUT_WR) };
+            // Children may share the connection, so it is shut down, not only closed. It may have failed before.
+            let _ = shutdown(&connection.socket, Shutdown::Write);
         }
-        self.polled.clear();
     }
 }
 
@@ -80,22 +82,17 @@ impl DeathSource for FailureDetector {
             return;
         }
         self.due = now.saturating_add(CONNECTION_CHECK_INTERVAL);
-        let (entries, count) = (self.polled.as_mut_ptr(), self.polled.len() as libc::nfds_t);
-        // SAFETY: the entries are valid for the call.
-        let ready = unsafe { libc::poll(entries, count, 0) };
-        if ready == 0 {
-            return;
-        }
+        let sockets = self.connections.iter().map(|connection| &connection.socket);
         // If the process' descriptor limit is too low for `poll`, each connection is read.
-        let all = ready < 0;
-        for index in (0..self.polled.len()).rev() {
+        let readable = poll_readable(sockets, Duration::ZERO)
+            .unwrap_or_else(|_| alloc::vec![true; self.connections.len()]);
+        for (index, readable) in readable.into_iter().enumerate().rev() {
             let Connection { peer, socket } = &self.connections[index];
             let said = |word| match word {
                 Farewell::Goodbye => self.finished.push(*peer),
                 Farewell::RootCause(other) => self.root_causes.push((*peer, other)),
             };
-            if (all || self.polled[index].revents != 0) && has_ended(socket, said) {
-                self.polled.swap_remove(index);
+            if readable && has_ended(socket, said) {
                 gone(self.connections.swap_remove(index).peer);
             }
         }
@@ -130,9 +127,7 @@ enum Farewell {
 
 /// Sends bytes without waiting; a rank that has ended gets nothing.
 fn send_bytes(socket: &Descriptor, bytes: &[u8]) {
-    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-    // SAFETY: the bytes are valid for their length.
-    unsafe { libc::send(socket.number(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    let _ = send(socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
 }
 
 /// Reads what has arrived; returns whether the connection has ended. At end of file the process has ended or finished;
@@ -140,10 +135,8 @@ fn send_bytes(socket: &Descriptor, bytes: &[u8]) {
 fn has_ended(socket: &Descriptor, mut said: impl FnMut(Farewell)) -> bool {
     let mut bytes = [0_u8; 16];
     loop {
-        let (into, len) = (bytes.as_mut_ptr().cast(), bytes.len());
-        // SAFETY: the buffer is valid for its length.
-        let got = unsafe { libc::recv(socket.number(), into, len, libc::MSG_DONTWAIT) };
-        match check(got, "hear of a rank") {
+        let got = recv(socket, &mut bytes, RecvFlags::DONTWAIT);
+        match got.map(|(len, _)| len) {
             Ok(0) => return true,
             // A message of a few bytes arrives whole.
             Ok(3) if bytes[0] == ROOT_CAUSE => {
@@ -153,8 +146,8 @@ fn has_ended(socket: &Descriptor, mut said: impl FnMut(Farewell)) -> bool {
             }
             Ok(1) if bytes[..1] == *GOODBYE => said(Farewell::Goodbye),
             Ok(_) => {}
-            Err(error) if error.is(libc::EINTR) => {}
-            Err(error) => return !error.is(libc::EAGAIN),
+            Err(io::Errno::INTR) => {}
+            Err(error) => return error != io::Errno::AGAIN,
         }
     }
 }
@@ -167,16 +160,15 @@ pub(super) struct Listener {
 
 impl Listener {
     pub(super) fn open(ip: IpAddr) -> Result<Self, JobError> {
-        const DOING: &str = "open a socket for other hosts";
-        let raw = SockAddr::new(SocketAddr::new(ip, 0));
-        let socket = stream(raw.family(), libc::SOCK_NONBLOCK, DOING)?;
-        let (address, len) = raw.as_raw();
-        // SAFETY: the address is valid for its length.
-        let bound = unsafe { libc::bind(socket.number(), address, len) };
-        check(bound as isize, DOING)?;
-        // SAFETY: no memory is passed.
-        let listening = unsafe { libc::listen(socket.number(), MOST_RANKS as c_int) };
-        check(listening as isize, DOING)?;
+        let address = SocketAddr::new(ip, 0);
+        let open = || {
+            let socket = stream(address, SocketFlags::NONBLOCK)?;
+            bind(&socket, &address)?;
+            listen(&socket, MOST_RANKS as c_int)?;
+            Ok(socket)
+        };
+        let failed = JobError::failed::<io::Errno>("open a socket for other hosts");
+        let socket = open().map_err(failed)?;
         let address = of_socket(&socket)?;
         Ok(Listener { socket, address })
     }
@@ -302,66 +294,41 @@ fn may_return(errno: c_int) -> bool {
 }
 
 fn connect_once(peer: Peer, listener: SocketAddr) -> Result<Descriptor, JobError> {
-    const DOING: &str = "open a connection to another host";
-    let raw = SockAddr::new(listener);
-    let socket = stream(raw.family(), 0, DOING)?;
+    let socket = stream(listener, SocketFlags::empty());
+    let socket = socket.map_err(JobError::failed("open a connection to another host"))?;
     // The option also limits the time of `connect`.
-    let limit = libc::timeval {
-        tv_sec: BOOTSTRAP_TIMEOUT.as_secs() as libc::time_t,
-        tv_usec: 0,
-    };
-    set(&socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit)?;
-    let (address, len) = raw.as_raw();
-    // SAFETY: the address is valid for its length.
-    let connected = unsafe { libc::connect(socket.number(), address, len) };
-    match check(connected as isize, DOING) {
-        Ok(_) => Ok(socket),
-        Err(JobError::System { errno, .. }) => Err(JobError::Unreachable {
-            rank: peer.index(),
-            address: listener,
-            errno,
-        }),
-        Err(error) => Err(error),
-    }
+    set_socket_timeout(&socket, Timeout::Send, Some(BOOTSTRAP_TIMEOUT))
+        .map_err(JobError::failed(SET_UP))?;
+    let connected = rustix::net::connect(&socket, &listener);
+    connected.map_err(|errno| JobError::Unreachable {
+        rank: peer.index(),
+        address: listener,
+        errno: errno.raw_os_error(),
+    })?;
+    Ok(socket)
 }
+
+const SET_UP: &str = "set up a connection";
 
 /// Makes the system probe the other side: the first keep-alive probe after two fifths of the time, then two more.
 fn set_keepalive(socket: &Descriptor, seconds: u32) -> Result<(), JobError> {
     let (first, next) = ((seconds * 2 / 5).max(1), (seconds / 5).max(1));
-    set(socket, libc::SOL_SOCKET, libc::SO_KEEPALIVE, &1_i32)?;
-    set(
-        socket,
-        libc::IPPROTO_TCP,
-        libc::TCP_KEEPIDLE,
-        &(first as c_int),
-    )?;
-    set(
-        socket,
-        libc::IPPROTO_TCP,
-        libc::TCP_KEEPINTVL,
-        &(next as c_int),
-    )?;
-    set(socket, libc::IPPROTO_TCP, libc::TCP_KEEPCNT, &3_i32)?;
-    set(
-        socket,
-        libc::IPPROTO_TCP,
-        libc::TCP_USER_TIMEOUT,
-        &(seconds * 1000),
-    )
+    let time = |seconds: u32| Duration::from_secs(seconds.into());
+    set_socket_keepalive(socket, true)
+        .and_then(|()| set_tcp_keepidle(socket, time(first)))
+        .and_then(|()| set_tcp_keepintvl(socket, time(next)))
+        .and_then(|()| set_tcp_keepcnt(socket, 3))
+        .and_then(|()| set_tcp_user_timeout(socket, seconds * 1000))
+        .map_err(JobError::failed(SET_UP))
 }
 
-fn stream(family: c_int, flags: c_int, doing: &'static str) -> Result<Descriptor, JobError> {
-    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | flags;
-    // SAFETY: no memory is passed.
-    Descriptor::returned(unsafe { libc::socket(family, kind, 0) }, doing)
-}
-
-fn set<T>(socket: &Descriptor, level: c_int, name: c_int, value: &T) -> Result<(), JobError> {
-    let size = size_of::<T>() as libc::socklen_t;
-    let value = (&raw const *value).cast();
-    // SAFETY: the option's value is valid for its size.
-    let set = unsafe { libc::setsockopt(socket.number(), level, name, value, size) };
-    check(set as isize, "set up a connection").map(drop)
+/// Makes a socket for connections from or to that address.
+fn stream(address: SocketAddr, flags: SocketFlags) -> io::Result<Descriptor> {
+    let (family, flags) = (
+        address.as_any().address_family(),
+        flags | SocketFlags::CLOEXEC,
+    );
+    socket_with(family, SocketType::STREAM, flags, None).map(Descriptor::from)
 }
 
 #[cfg(test)]

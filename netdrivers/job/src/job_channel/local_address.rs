@@ -1,19 +1,15 @@
 //! The addresses of this host's sockets, and the choice of one that others can reach. Only `job_channel` uses it.
 
-use crate::bootstrap::file_descriptor::Descriptor;
 use crate::bootstrap::{JobError, excerpt};
 use core::net::{IpAddr, SocketAddr};
-use pombo_netdrivers::Errno;
-use pombo_netdrivers::udp::{Interface, SockAddr, interfaces};
+use pombo_netdrivers::udp::{Interface, interfaces};
+use rustix::fd::AsFd;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, getsockname, socket_with};
 
 /// Returns the address to which a socket is bound.
-pub(super) fn of_socket(socket: &Descriptor) -> Result<SocketAddr, JobError> {
-    let doing = "ask a socket for its address";
-    match SockAddr::local(socket.number()) {
-        Ok(Some(address)) => Ok(address),
-        Ok(None) => Err(JobError::system(doing, Errno(libc::EAFNOSUPPORT))),
-        Err(errno) => Err(JobError::system(doing, errno)),
-    }
+pub(super) fn of_socket(socket: impl AsFd) -> Result<SocketAddr, JobError> {
+    let address = getsockname(socket).and_then(SocketAddr::try_from);
+    address.map_err(JobError::failed("ask a socket for its address"))
 }
 
 /// Returns this host's address on the network: the named one, or that of the named interface; otherwise that of the
@@ -50,16 +46,10 @@ pub(super) fn choose(by: Option<&str>, hosts: usize) -> Result<IpAddr, JobError>
 /// Returns the source address of the default route. Nothing is sent for that.
 fn way_out() -> Option<IpAddr> {
     // The address is in a block reserved for documentation.
-    let nobody = SockAddr::new(SocketAddr::from(([198, 51, 100, 1], 9)));
-    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
-    // SAFETY: no memory is passed.
-    let socket = unsafe { libc::socket(libc::AF_INET, kind, 0) };
-    let socket = Descriptor::returned(socket, "open a socket").ok()?;
-    let (place, len) = nobody.as_raw();
-    // SAFETY: the address is valid for its length.
-    if unsafe { libc::connect(socket.number(), place, len) } != 0 {
-        return None;
-    }
+    let nobody = SocketAddr::from(([198, 51, 100, 1], 9));
+    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+    let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None).ok()?;
+    connect(&socket, &nobody).ok()?;
     let ip = of_socket(&socket).ok()?.ip();
     (!ip.is_loopback() && !ip.is_unspecified()).then_some(ip)
 }

@@ -6,8 +6,11 @@
 //! | connections with an incomplete hello | as many as a job has ranks | the oldest is closed |
 
 use crate::bootstrap::JobError;
-use crate::bootstrap::file_descriptor::{Descriptor, check};
+use crate::bootstrap::file_descriptor::{Descriptor, poll_readable};
 use alloc::vec::Vec;
+use core::time::Duration;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SocketFlags, accept_with, recv};
 
 /// The pending connections of one listener, each of which must send `SIZE` bytes that begin with `begin`.
 pub(super) struct PendingConnections<const SIZE: usize> {
@@ -47,22 +50,12 @@ impl<const SIZE: usize> PendingConnections<SIZE> {
         mut all: impl FnMut(&[u8; SIZE], Descriptor),
     ) -> Result<(), JobError> {
         let sockets = self.pending.iter().map(|one| &one.socket);
-        let polled = core::iter::once(listener)
-            .chain(sockets)
-            .map(|socket| libc::pollfd {
-                fd: socket.number(),
-                events: libc::POLLIN,
-                revents: 0,
-            });
-        let mut polled: Vec<_> = polled.collect();
-        let (entries, count) = (polled.as_mut_ptr(), polled.len() as libc::nfds_t);
-        let limit = i32::try_from(milliseconds).unwrap_or(i32::MAX);
-        // SAFETY: the entries are valid for the call.
-        if unsafe { libc::poll(entries, count, limit) } <= 0 {
+        let polled = core::iter::once(listener).chain(sockets);
+        let Ok(readable) = poll_readable(polled, Duration::from_millis(milliseconds)) else {
             return Ok(());
-        }
+        };
         for index in (0..self.pending.len()).rev() {
-            if polled[index + 1].revents == 0 {
+            if !readable[index + 1] {
                 continue;
             }
             let one = &mut self.pending[index];
@@ -76,34 +69,30 @@ impl<const SIZE: usize> PendingConnections<SIZE> {
                 }
             }
         }
-        match polled[0].revents {
-            0 => Ok(()),
-            _ => self.accept_ready(listener),
+        match readable[0] {
+            true => self.accept_ready(listener),
+            false => Ok(()),
         }
     }
 
     fn accept_ready(&mut self, listener: &Descriptor) -> Result<(), JobError> {
         for _ in 0..ACCEPTS_AT_ONCE {
-            let none = core::ptr::null_mut();
-            // SAFETY: null pointers are allowed if the address is not requested.
-            let fd =
-                unsafe { libc::accept4(listener.number(), none, none.cast(), libc::SOCK_CLOEXEC) };
-            match Descriptor::returned(fd, "let a rank of another host in") {
+            match accept_with(listener, SocketFlags::CLOEXEC) {
                 Ok(socket) => {
                     self.make_room(self.most);
                     self.pending.push(PendingConnection {
-                        socket,
+                        socket: socket.into(),
                         received: [0; SIZE],
                         len: 0,
                     });
                 }
-                Err(error) if error.is(libc::EAGAIN) => break,
+                Err(Errno::AGAIN) => break,
                 // The connecting process has gone already.
-                Err(error) if error.is(libc::ECONNABORTED) || error.is(libc::EINTR) => {}
-                Err(error) if error.is(libc::EMFILE) && !self.pending.is_empty() => {
+                Err(Errno::CONNABORTED | Errno::INTR) => {}
+                Err(Errno::MFILE) if !self.pending.is_empty() => {
                     self.make_room(self.pending.len());
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(JobError::failed("let a rank of another host in")(error)),
             }
         }
         Ok(())
@@ -121,17 +110,14 @@ impl<const SIZE: usize> PendingConnection<SIZE> {
     /// Reads from the connection. Returns false if it has ended, or its data is not that of a rank.
     fn read(&mut self, begin: &[u8]) -> bool {
         let place = &mut self.received[self.len..];
-        let (into, room) = (place.as_mut_ptr().cast(), place.len());
-        // SAFETY: the place is valid for its length.
-        let got = unsafe { libc::recv(self.socket.number(), into, room, libc::MSG_DONTWAIT) };
-        match check(got, "hear a rank of another host") {
-            Ok(0) => false,
-            Ok(more) => {
+        match recv(&self.socket, place, RecvFlags::DONTWAIT) {
+            Ok((0, _)) => false,
+            Ok((more, _)) => {
                 self.len += more;
                 let both = self.received[..self.len].iter().zip(begin);
                 both.into_iter().all(|(received, known)| received == known)
             }
-            Err(error) => error.is(libc::EAGAIN) || error.is(libc::EINTR),
+            Err(error) => matches!(error, Errno::AGAIN | Errno::INTR),
         }
     }
 }
