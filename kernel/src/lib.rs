@@ -34,15 +34,15 @@
 //!
 //! | family | policies | feature | bytes of an envelope | bytes of a communicator | instructions |
 //! | --- | --- | --- | --- | --- | --- |
-//! | *everything off* | | | *12* | *6624* | *882* |
+//! | *everything off* | | | *12* | *6624* | *892* |
 //! | length | `U32`, `U64` | | 4 | 128 | 0 |
-//! | transfer | `Eager`, `Rendezvous<THRESHOLD>` | `rendezvous` | 9 | 1224 | 126 |
-//! | | `ReceiverInitiated<THRESHOLD>` | | 9 | 1672 | 799, a frame among them |
-//! | matcher | `Linear`, `NoQueues`; `Binned`; `Adaptive` | | 0 | 0; 2856; 2856 | 0; 129; 23 |
+//! | transfer | `Eager`, `Rendezvous<THRESHOLD>` | `rendezvous` | 9 | 1224 | 147 |
+//! | | `ReceiverInitiated<THRESHOLD>` | | 9 | 1672 | 768, a frame among them |
+//! | matcher | `Linear`, `NoQueues`; `Binned`; `Adaptive` | | 0 | 0; 2856; 2856 | 0; 121; -69 |
 //! | observer | `Unobserved`, `Counting` | `observer` | 0 | 104 | 0 |
 //! | datatypes | `NoDatatypes`, `Basic`, `Contiguous`, `Full` | `datatypes-basic`, `-contiguous`, `-full` | 0 | 0; more in a loan of such memory | 0 |
 //! | representation | `Homogeneous`, `Heterogeneous`, `Canonical` | `heterogeneous` | 0 | 0 | 0, but what converting takes |
-//! | buffering | `Unbuffered`, `Buffered` | `buffering` | 0 | 896 | 0 |
+//! | buffering | `Unbuffered`, `Buffered` | `buffering` | 0 | 1472 | 0 |
 //! | storage | `Static`, or growing (`pombo-netdrivers`) | | 0 | tables go to the heap | |
 //!
 //! Each row gives the cost of the policy in addition to the first row: a header of 6 bytes, 16 operations, a pool of 32
