@@ -2,33 +2,17 @@
 
 use core::sync::atomic::AtomicU32;
 use core::time::Duration;
+use rustix::thread::futex::{self, Flags};
 
 /// Sleeps while the word has this value, for that long at most. May return early: who calls looks again.
 pub(crate) fn wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
-    let limit = limit.map(|limit| libc::timespec {
-        tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: limit.subsec_nanos().into(),
-    });
-    let limit = limit
-        .as_ref()
-        .map_or(core::ptr::null(), |limit| &raw const *limit);
-    // SAFETY: the word and the limit are valid for the call, and no limit is allowed. The word may be shared between
-    // processes, hence no FUTEX_PRIVATE_FLAG. Every reason to return is a reason to look again.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAIT,
-            value,
-            limit,
-        );
-    }
+    let limit = limit.and_then(|limit| limit.try_into().ok());
+    // The word may be shared between processes, hence no Flags::PRIVATE. Every reason to return is a reason to look
+    // again.
+    let _ = futex::wait(word, Flags::empty(), value, limit.as_ref());
 }
 
 /// Wakes so many of those who sleep there.
 pub(crate) fn wake(word: &AtomicU32, sleepers: i32) {
-    // SAFETY: the word is valid for the call, which reads nothing else.
-    unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, sleepers);
-    }
+    let _ = futex::wake(word, Flags::empty(), sleepers.cast_unsigned());
 }

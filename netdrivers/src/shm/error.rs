@@ -130,10 +130,12 @@ impl fmt::Display for ShmError {
 impl core::error::Error for ShmError {}
 
 impl ShmError {
-    /// The call just made has failed.
-    pub(super) fn last(call: &'static str) -> Self {
-        let Errno(errno) = Errno::last();
-        ShmError::System { call, errno }
+    /// That call has failed.
+    pub(super) fn failed<E: Into<Errno>>(call: &'static str) -> impl Fn(E) -> Self {
+        move |error| {
+            let Errno(errno) = error.into();
+            ShmError::System { call, errno }
+        }
     }
 
     /// Was it that error number?

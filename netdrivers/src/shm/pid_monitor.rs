@@ -1,10 +1,13 @@
 //! How ranks that no launcher watches find out that one of them is gone: whoever is idle looks at the processes of the
 //! others now and then. Used by `membership` and `bootstrap` only.
 
-use core::mem::MaybeUninit;
 use core::num::NonZero;
 
-use super::file::OwnedFd;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::stat;
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
+
 use super::segment::{RankState, Segment};
 use crate::wait::constants::PROCESS_CHECK_INTERVAL;
 use crate::wait::now;
@@ -54,36 +57,28 @@ impl PidMonitor {
 
 /// The number of this process.
 pub(super) fn pid() -> i32 {
-    // SAFETY: takes nothing and touches no memory.
-    unsafe { libc::getpid() }
+    getpid().as_raw_pid()
 }
 
 /// The space in which the number of this process holds: others share it or do not. `None` where the system hides it.
 pub(super) fn pid_namespace() -> Option<u64> {
-    let mut stat = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the path is a C string, and the buffer has the size that the call fills.
-    let known = unsafe { libc::stat(c"/proc/self/ns/pid".as_ptr(), stat.as_mut_ptr()) };
-    // SAFETY: the call has filled it.
-    (known == 0).then(|| unsafe { stat.assume_init() }.st_ino)
+    stat(c"/proc/self/ns/pid").ok().map(|space| space.st_ino)
 }
 
 /// Only for sure: a process that cannot be looked at is taken to live. One that has ended is gone, even if nobody has
 /// asked for its status yet. A number is given to another process only after all others were, so for a long time a
 /// number of a process that is gone names none.
 fn has_exited(pid: i32) -> bool {
-    // SAFETY: no memory is passed.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-    let pid = match OwnedFd::returned(fd as i32, "pidfd_open") {
-        Ok(pid) => pid,
-        Err(error) => return error.is(libc::ESRCH),
+    let Some(pid) = Pid::from_raw(pid.max(0)) else {
+        return false;
     };
-    let mut poll = libc::pollfd {
-        fd: pid.fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    // SAFETY: one entry, valid for the call.
-    unsafe { libc::poll(&mut poll, 1, 0) == 1 }
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(pid) => {
+            let mut polled = [PollFd::new(&pid, PollFlags::IN)];
+            poll(&mut polled, Some(&Timespec::default())) == Ok(1)
+        }
+        Err(error) => error == Errno::SRCH,
+    }
 }
 
 #[cfg(test)]
