@@ -2,33 +2,17 @@
 
 use core::sync::atomic::AtomicU32;
 use core::time::Duration;
+use rustix::thread::futex::{self, Flags};
 
 /// Sleeps while the word has this value, up to the limit. May return early: the caller checks again.
 pub(crate) fn wait(word: &AtomicU32, value: u32, limit: Option<Duration>) {
-    let limit = limit.map(|limit| libc::timespec {
-        tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: limit.subsec_nanos().into(),
-    });
-    let limit = limit
-        .as_ref()
-        .map_or(core::ptr::null(), |limit| &raw const *limit);
-    // SAFETY: the word and the limit are valid for the call, which permits no limit. The word may be shared between
-    // processes, hence no FUTEX_PRIVATE_FLAG. The caller checks again, whatever the reason of the return.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAIT,
-            value,
-            limit,
-        );
-    }
+    let limit = limit.and_then(|limit| limit.try_into().ok());
+    // The word may be shared between processes, hence no Flags::PRIVATE. The caller checks again, whatever the reason
+    // of the return.
+    let _ = futex::wait(word, Flags::empty(), value, limit.as_ref());
 }
 
 /// Wakes up to `sleepers` of the threads that sleep on the word.
 pub(crate) fn wake(word: &AtomicU32, sleepers: i32) {
-    // SAFETY: the word is valid for the call, which reads nothing else.
-    unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, sleepers);
-    }
+    let _ = futex::wake(word, Flags::empty(), sleepers.cast_unsigned());
 }

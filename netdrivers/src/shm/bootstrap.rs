@@ -4,10 +4,12 @@
 use alloc::vec;
 use core::time::Duration;
 
+use rustix::fd::OwnedFd;
+
 use super::bootstrap_socket::{Deadline, JobAddress, Socket};
 use super::channel::Shm;
 use super::error::ShmError;
-use super::file::{File, OwnedFd};
+use super::file::File;
 use super::layout::{Layout, MAGIC, VERSION};
 use super::pid_monitor;
 use super::segment::Segment;

@@ -1,46 +1,43 @@
 //! System calls below `bootstrap`: local sockets that pass words and a descriptor, and deadlines. Only `bootstrap` uses
 //! it.
 
-use core::mem::{offset_of, size_of, size_of_val, zeroed};
-use core::ptr::{null_mut, read_unaligned, write_unaligned};
+use core::mem::{size_of, size_of_val, zeroed};
+use core::ptr::{read_unaligned, write_unaligned};
 use core::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
+    socket_with,
+};
+use rustix::process::geteuid;
 
 use crate::wait;
 
 use super::error::ShmError;
-use super::file::{OwnedFd, check};
 
 /// The address at which the ranks of a job meet: an abstract name made of the user ID and the job.
-pub(super) struct JobAddress {
-    address: libc::sockaddr_un,
-    len: libc::socklen_t,
-}
+pub(super) struct JobAddress(SocketAddrUnix);
+
+/// Bytes of the longest name of a job: what the prefix leaves of a socket's name.
+const LIMIT: usize = 107 - PREFIX.len();
+const PREFIX: &[u8; 15] = b"pombo-00000000-";
 
 impl JobAddress {
     pub(super) fn of(job: &str) -> Result<Self, ShmError> {
-        // SAFETY: zeros are a valid address.
-        let mut address: libc::sockaddr_un = unsafe { zeroed() };
-        let mut prefix = *b"\0pombo-00000000-";
-        for (place, digit) in prefix[7..15].iter_mut().enumerate() {
-            let nibble = user() >> (28 - 4 * place) & 15;
+        if job.is_empty() || job.len() > LIMIT {
+            return Err(ShmError::JobName { limit: LIMIT });
+        }
+        let mut prefix = *PREFIX;
+        for (place, digit) in prefix[6..14].iter_mut().enumerate() {
+            let nibble = geteuid().as_raw() >> (28 - 4 * place) & 15;
             *digit = b"0123456789abcdef"[nibble as usize];
         }
-        let limit = address.sun_path.len() - prefix.len();
-        if job.is_empty() || job.len() > limit {
-            return Err(ShmError::JobName { limit });
-        }
-        address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-        let name = prefix.iter().chain(job.as_bytes());
-        for (to, from) in address.sun_path.iter_mut().zip(name) {
-            *to = *from as libc::c_char;
-        }
-        let path = offset_of!(libc::sockaddr_un, sun_path);
-        let len = (path + prefix.len() + job.len()) as libc::socklen_t;
-        Ok(Self { address, len })
-    }
-
-    fn raw(&self) -> (*const libc::sockaddr, libc::socklen_t) {
-        ((&raw const self.address).cast(), self.len)
+        let address = SocketAddrUnix::new_abstract_name(&[&prefix, job.as_bytes()].concat());
+        address.map(Self).map_err(ShmError::failed("bind"))
     }
 }
 
@@ -49,35 +46,26 @@ pub(super) struct Socket(OwnedFd);
 
 impl Socket {
     fn new() -> Result<Self, ShmError> {
-        let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
-        // SAFETY: no memory is passed.
-        let fd = unsafe { libc::socket(libc::AF_UNIX, kind, 0) };
-        OwnedFd::returned(fd, "socket").map(Self)
+        let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
+        let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None);
+        socket.map(Self).map_err(ShmError::failed("socket"))
     }
 
     pub(super) fn listen(address: &JobAddress, backlog: usize) -> Result<Self, ShmError> {
         let socket = Self::new()?;
-        let (raw, len) = address.raw();
-        // SAFETY: the address is valid for its length.
-        let bound = unsafe { libc::bind(socket.fd(), raw, len) };
-        check(bound, "bind")?;
-        // SAFETY: no memory is passed.
-        let listening = unsafe { libc::listen(socket.fd(), backlog as i32) };
-        check(listening, "listen")?;
+        bind(&socket.0, &address.0).map_err(ShmError::failed("bind"))?;
+        listen(&socket.0, backlog as i32).map_err(ShmError::failed("listen"))?;
         Ok(socket)
     }
 
     /// Accepts the next connection; returns `None` if none comes before the deadline.
     pub(super) fn accept(&self, deadline: Deadline) -> Result<Option<Self>, ShmError> {
         while self.is_readable(deadline)? {
-            let none = null_mut();
-            // SAFETY: null pointers are allowed if the address is not requested.
-            let fd = unsafe { libc::accept4(self.fd(), none, none.cast(), libc::SOCK_CLOEXEC) };
-            match OwnedFd::returned(fd, "accept4") {
+            match accept_with(&self.0, SocketFlags::CLOEXEC) {
                 Ok(client) => return Ok(Some(Self(client))),
                 // The connecting rank has gone already.
-                Err(error) if error.is(libc::ECONNABORTED) || error.is(libc::EINTR) => {}
-                Err(error) => return Err(error),
+                Err(Errno::CONNABORTED | Errno::INTR) => {}
+                Err(error) => return Err(ShmError::failed("accept4")(error)),
             }
         }
         Ok(None)
@@ -90,42 +78,32 @@ impl Socket {
     ) -> Result<Option<Self>, ShmError> {
         let socket = Self::new()?;
         // A listener with a full backlog makes the next ones wait.
-        let wait = libc::timeval {
-            tv_sec: 0,
-            tv_usec: deadline.millis().clamp(1, 500) as libc::suseconds_t * 1000,
-        };
-        // SAFETY: the option's value is valid for its size.
-        let limited = unsafe {
-            let size = size_of_val(&wait) as libc::socklen_t;
-            let (level, name) = (libc::SOL_SOCKET, libc::SO_SNDTIMEO);
-            libc::setsockopt(socket.fd(), level, name, (&raw const wait).cast(), size)
-        };
-        check(limited, "setsockopt")?;
-        let (raw, len) = address.raw();
-        // SAFETY: the address is valid for its length.
-        let connected = unsafe { libc::connect(socket.fd(), raw, len) };
-        let later = [libc::ECONNREFUSED, libc::EAGAIN, libc::EINTR];
-        match check(connected, "connect") {
-            Ok(_) => Ok(Some(socket)),
-            Err(error) if later.iter().any(|number| error.is(*number)) => Ok(None),
-            Err(error) => Err(error),
+        let wait = deadline.left();
+        let wait = wait.clamp(Duration::from_millis(1), Duration::from_millis(500));
+        set_socket_timeout(&socket.0, Timeout::Send, Some(wait))
+            .map_err(ShmError::failed("setsockopt"))?;
+        match connect(&socket.0, &address.0) {
+            Ok(()) => Ok(Some(socket)),
+            Err(Errno::CONNREFUSED | Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(error) => Err(ShmError::failed("connect")(error)),
         }
     }
 
     /// Returns the PID of the other side, 0 if it has none here. Fails with the other side's user if it is not this
     /// process' own.
     pub(super) fn pid_of_this_user(&self) -> Result<i32, ShmError> {
-        // SAFETY: zeros are valid credentials.
-        let mut peer: libc::ucred = unsafe { zeroed() };
+        // The numbers of processes that rustix reads are never 0.
+        let (pid, uid, gid) = (0, 0, 0);
+        let mut peer = libc::ucred { pid, uid, gid };
         let mut size = size_of_val(&peer) as libc::socklen_t;
         // SAFETY: the buffer is valid for the size given, which the call does not exceed.
         let got = unsafe {
             let (level, name) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
             let into = (&raw mut peer).cast();
-            libc::getsockopt(self.fd(), level, name, into, &mut size)
+            libc::getsockopt(self.0.as_raw_fd(), level, name, into, &mut size)
         };
-        check(got, "getsockopt")?;
-        if peer.uid == user() {
+        crate::Errno::check(got).map_err(ShmError::failed("getsockopt"))?;
+        if peer.uid == geteuid().as_raw() {
             Ok(peer.pid)
         } else {
             Err(ShmError::OtherUser { uid: peer.uid })
@@ -149,8 +127,9 @@ impl Socket {
             None => message.msg_controllen = 0,
         }
         // SAFETY: the message points to the words, which are only read, and to `control`; both are valid.
-        let sent = unsafe { libc::sendmsg(self.fd(), &message, libc::MSG_NOSIGNAL) };
-        check(sent as i32, "sendmsg").map(drop)
+        let sent = unsafe { libc::sendmsg(self.0.as_raw_fd(), &message, libc::MSG_NOSIGNAL) };
+        let sent = crate::Errno::check(sent as i32);
+        sent.map(drop).map_err(ShmError::failed("sendmsg"))
     }
 
     /// Receives a message of exactly that many words, and the descriptor that may come with it.
@@ -167,8 +146,8 @@ impl Socket {
         let mut message = message(&mut data, &mut control);
         let flags = libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT;
         // SAFETY: the message points to the words and to `control`; both are valid for their sizes.
-        let got = unsafe { libc::recvmsg(self.fd(), &mut message, flags) };
-        check(got as i32, "recvmsg")?;
+        let got = unsafe { libc::recvmsg(self.0.as_raw_fd(), &mut message, flags) };
+        crate::Errno::check(got as i32).map_err(ShmError::failed("recvmsg"))?;
         let descriptor = received_fd(&message);
         if got as usize == size_of_val(words) {
             Ok(descriptor)
@@ -178,24 +157,14 @@ impl Socket {
     }
 
     fn is_readable(&self, deadline: Deadline) -> Result<bool, ShmError> {
-        let mut poll = libc::pollfd {
-            fd: self.fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        loop {
-            // SAFETY: one entry, valid for the call.
-            let ready = unsafe { libc::poll(&mut poll, 1, deadline.millis()) };
-            match check(ready, "poll") {
-                Ok(ready) => return Ok(ready > 0),
-                Err(error) if error.is(libc::EINTR) => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn fd(&self) -> i32 {
-        self.0.fd()
+        let mut polled = [PollFd::new(&self.0, PollFlags::IN)];
+        let ready = retry_on_intr(|| {
+            let left = deadline.left().try_into().ok();
+            poll(&mut polled, left.as_ref())
+        });
+        ready
+            .map(|ready| ready > 0)
+            .map_err(ShmError::failed("poll"))
     }
 }
 
@@ -234,7 +203,7 @@ fn received_fd(message: &libc::msghdr) -> Option<OwnedFd> {
             return None;
         }
         let fd = read_unaligned(libc::CMSG_DATA(header).cast());
-        OwnedFd::returned(fd, "recvmsg").ok()
+        Some(OwnedFd::from_raw_fd(fd))
     }
 }
 
@@ -258,25 +227,16 @@ impl Deadline {
 
     /// Sleeps for `time`, but not past the deadline.
     pub(super) fn pause(self, time: Duration) {
-        let millis = self.within(time).millis();
-        // SAFETY: no entries are passed.
-        unsafe { libc::poll(null_mut(), 0, millis) };
+        wait::sleep(self.within(time).left().as_nanos() as u64);
     }
 
-    /// Returns the remaining milliseconds, rounded up.
-    fn millis(self) -> i32 {
-        let left = self.0.saturating_sub(now());
-        let millis = left.as_micros().div_ceil(1000);
-        i32::try_from(millis).unwrap_or(i32::MAX)
+    /// Returns the remaining time.
+    fn left(self) -> Duration {
+        self.0.saturating_sub(now())
     }
 }
 
 /// Returns the time of a monotonic clock.
 fn now() -> Duration {
     Duration::from_nanos(wait::now())
-}
-
-fn user() -> u32 {
-    // SAFETY: takes nothing and touches no memory.
-    unsafe { libc::geteuid() }
 }

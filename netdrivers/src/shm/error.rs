@@ -130,10 +130,12 @@ impl fmt::Display for ShmError {
 impl core::error::Error for ShmError {}
 
 impl ShmError {
-    /// Returns the error of the system call that has just failed.
-    pub(super) fn last(call: &'static str) -> Self {
-        let Errno(errno) = Errno::last();
-        ShmError::System { call, errno }
+    /// Returns a function that makes the error of that system call of its error number.
+    pub(super) fn failed<E: Into<Errno>>(call: &'static str) -> impl Fn(E) -> Self {
+        move |error| {
+            let Errno(errno) = error.into();
+            ShmError::System { call, errno }
+        }
     }
 
     /// Returns whether this is a system call's error of that number.

@@ -1,69 +1,53 @@
 //! System calls below a segment: an anonymous file of fixed size, and its mapping. Only `Segment` uses it.
 
 use core::ffi::CStr;
-use core::ptr::NonNull;
+use core::ptr::{NonNull, null_mut};
+
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use rustix::fs::{
+    MemfdFlags, Mode, OFlags, SealFlags, SeekFrom, fcntl_add_seals, fcntl_get_seals, ftruncate,
+    memfd_create, open, seek,
+};
+use rustix::io;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::error::ShmError;
+use crate::Errno;
 use crate::wait::cpu_quota::FileReader;
-
-/// An owned descriptor, which is closed when dropped.
-#[derive(Debug)]
-pub(super) struct OwnedFd(i32);
-
-impl OwnedFd {
-    /// Takes ownership of a descriptor that a system call has returned.
-    pub(super) fn returned(fd: i32, call: &'static str) -> Result<Self, ShmError> {
-        check(fd, call).map(Self)
-    }
-
-    pub(super) fn fd(&self) -> i32 {
-        self.0
-    }
-}
-
-impl Drop for OwnedFd {
-    fn drop(&mut self) {
-        // SAFETY: the descriptor is owned, and this is its last use.
-        unsafe { libc::close(self.0) };
-    }
-}
 
 /// A file to be mapped.
 #[derive(Debug)]
 pub(super) struct File(OwnedFd);
 
 /// The size of a segment's file can never change, so that no access to the mapping can fault.
-const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+const SEALS: SealFlags = SealFlags::SHRINK
+    .union(SealFlags::GROW)
+    .union(SealFlags::SEAL);
 
 impl File {
     /// Creates an anonymous file of that many zero bytes, which occupy no memory yet.
     pub(super) fn create(size: usize) -> Result<Self, ShmError> {
-        let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        let file = match Self::anonymous(flags | libc::MFD_NOEXEC_SEAL) {
-            // Linux before 6.3 does not know the flag `MFD_NOEXEC_SEAL`, and does not require it either.
-            Err(error) if error.is(libc::EINVAL) => Self::anonymous(flags)?,
-            file => file?,
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let anonymous = |flags| memfd_create(c"pombo", flags);
+        let file = match anonymous(flags | MemfdFlags::NOEXEC_SEAL) {
+            // Linux before 6.3 does not know the flag, and does not require it either.
+            Err(io::Errno::INVAL) => anonymous(flags),
+            file => file,
         };
-        // SAFETY: no memory is passed.
-        let sized = unsafe { libc::ftruncate(file.fd(), size as libc::off_t) };
-        check(sized, "ftruncate")?;
-        // SAFETY: no memory is passed.
-        let sealed = unsafe { libc::fcntl(file.fd(), libc::F_ADD_SEALS, SEALS) };
-        check(sealed, "fcntl")?;
-        Ok(file)
-    }
-
-    fn anonymous(flags: libc::c_uint) -> Result<Self, ShmError> {
-        // SAFETY: the name is a C string.
-        let fd = unsafe { libc::memfd_create(c"pombo".as_ptr(), flags) };
-        OwnedFd::returned(fd, "memfd_create").map(File)
+        let file = file.map_err(ShmError::failed("memfd_create"))?;
+        ftruncate(&file, size as u64).map_err(ShmError::failed("ftruncate"))?;
+        fcntl_add_seals(&file, SEALS).map_err(ShmError::failed("fcntl"))?;
+        Ok(File(file))
     }
 
     /// Opens the file of a descriptor that the caller keeps.
     pub(super) fn duplicate(fd: i32) -> Result<Self, ShmError> {
-        // SAFETY: no memory is passed; a number that is no descriptor is an error.
-        let fd = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) };
-        OwnedFd::returned(fd, "fcntl").map(File)
+        // SAFETY: no memory is passed; a number that is no descriptor is an error. Nobody else closes the new one.
+        let file = unsafe {
+            let duplicate = Errno::check(libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0));
+            duplicate.map(|fd| OwnedFd::from_raw_fd(fd))
+        };
+        file.map(File).map_err(ShmError::failed("fcntl"))
     }
 
     /// Creates a file from a received descriptor.
@@ -72,42 +56,41 @@ impl File {
     }
 
     pub(super) fn fd(&self) -> i32 {
-        self.0.fd()
+        self.0.as_raw_fd()
     }
 
     /// Returns the size, if it is sealed.
     pub(super) fn fixed_size(&self) -> Result<usize, ShmError> {
-        // SAFETY: no memory is passed.
-        let seals = unsafe { libc::fcntl(self.fd(), libc::F_GET_SEALS) };
-        if seals < 0 || seals & libc::F_SEAL_SHRINK == 0 {
+        if !fcntl_get_seals(&self.0).is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
             return Err(ShmError::NotASegment);
         }
-        // SAFETY: no memory is passed.
-        let size = unsafe { libc::lseek(self.fd(), 0, libc::SEEK_END) };
-        usize::try_from(size).map_err(|_| ShmError::last("lseek"))
+        let size = seek(&self.0, SeekFrom::End(0));
+        size.map(|size| size as usize)
+            .map_err(ShmError::failed("lseek"))
     }
 
     /// Reads the first bytes.
     pub(super) fn start(&self, into: &mut [u8]) -> Result<(), ShmError> {
-        // SAFETY: the buffer is valid for its length.
-        let read = unsafe { libc::pread(self.fd(), into.as_mut_ptr().cast(), into.len(), 0) };
-        if read == into.len() as isize {
-            Ok(())
-        } else {
-            Err(ShmError::NotASegment)
+        match io::pread(&self.0, &mut *into, 0) {
+            Ok(read) if read == into.len() => Ok(()),
+            _ => Err(ShmError::NotASegment),
         }
     }
 
     /// Maps the whole file, whose size must be sealed.
     pub(super) fn map(&self, size: usize) -> Result<Mapping, ShmError> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let null = core::ptr::null_mut();
+        let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address that the system chooses affects no existing memory.
-        let base = unsafe { libc::mmap(null, size, access, libc::MAP_SHARED, self.fd(), 0) };
-        match NonNull::new(base.cast()) {
-            Some(base) if base.as_ptr() != libc::MAP_FAILED.cast() => Ok(Mapping { base, size }),
-            _ => Err(ShmError::last("mmap")),
-        }
+        let base = unsafe { mmap(null_mut(), size, access, MapFlags::SHARED, &self.0, 0) };
+        let base = base.and_then(|base| NonNull::new(base.cast()).ok_or(io::Errno::NOMEM));
+        base.map(|base| Mapping { base, size })
+            .map_err(ShmError::failed("mmap"))
+    }
+}
+
+impl AsFd for File {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 
@@ -116,12 +99,9 @@ pub(super) struct ProcFiles;
 
 impl FileReader for ProcFiles {
     fn read<'a>(&mut self, path: &CStr, into: &'a mut [u8]) -> Option<&'a [u8]> {
-        // SAFETY: the path is a C string.
-        let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-        let file = OwnedFd::returned(fd, "open").ok()?;
-        // SAFETY: the buffer is valid for its length.
-        let read = unsafe { libc::read(file.fd(), into.as_mut_ptr().cast(), into.len()) };
-        into.get(..usize::try_from(read).ok()?)
+        let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        let read = io::read(&file, &mut *into).ok()?;
+        into.get(..read)
     }
 }
 
@@ -149,15 +129,6 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is owned, and users of its addresses hold them no longer than it.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.size) };
-    }
-}
-
-/// Converts the result of a system call.
-pub(super) fn check(result: i32, call: &'static str) -> Result<i32, ShmError> {
-    if result < 0 {
-        Err(ShmError::last(call))
-    } else {
-        Ok(result)
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.size) };
     }
 }

@@ -7,6 +7,7 @@ use super::wake_socket::notify;
 use crate::futex;
 use core::sync::atomic::{compiler_fence, fence};
 use core::time::Duration;
+use rustix::thread::{MembarrierCommand, membarrier, membarrier_query};
 
 /// The park primitives of Linux. All users of a segment use the same kind of fences.
 #[derive(Clone, Copy)]
@@ -17,21 +18,20 @@ pub(super) struct Futex {
 /// Commands of `membarrier` (global expedited). A real fence would make every send wait until its frame has left the
 /// processor's store buffer, which takes as long as the frame needs to the other core. With `membarrier` the sleeper
 /// pays for both sides, once, before it sleeps.
-const QUERY: libc::c_long = 0;
-const BARRIER: libc::c_long = 1 << 1;
-const REGISTER: libc::c_long = 1 << 2;
+const BARRIER: MembarrierCommand = MembarrierCommand::GlobalExpedited;
+const REGISTER: MembarrierCommand = MembarrierCommand::RegisterGlobalExpedited;
 
 impl Futex {
     /// Returns whether this machine has asymmetric fences.
     pub(super) fn asymmetric_here() -> bool {
-        let known = membarrier(QUERY);
-        known >= 0 && known & (BARRIER | REGISTER) == BARRIER | REGISTER
+        let known = membarrier_query();
+        [BARRIER, REGISTER].map(|command| known.contains_command(command)) == [true; 2]
     }
 
     /// Creates the primitives, and registers this process for asymmetric fences if all others use them.
     pub(super) fn new(asymmetric: bool) -> Result<Self, ShmError> {
-        if asymmetric && membarrier(REGISTER) != 0 {
-            return Err(ShmError::last("membarrier"));
+        if asymmetric {
+            membarrier(REGISTER).map_err(ShmError::failed("membarrier"))?;
         }
         Ok(Self { asymmetric })
     }
@@ -52,7 +52,7 @@ impl Park for Futex {
 
     fn heavy_fence(&self) -> bool {
         fence(Ordering::SeqCst);
-        !self.asymmetric || membarrier(BARRIER) == 0
+        !self.asymmetric || membarrier(BARRIER).is_ok()
     }
 
     fn sleep(&self, word: &AtomicU32, value: u32, limit: Option<Duration>) {
@@ -65,9 +65,4 @@ impl Park for Futex {
         }
         futex::wake(word, i32::MAX);
     }
-}
-
-fn membarrier(command: libc::c_long) -> libc::c_long {
-    // SAFETY: takes two numbers and touches no memory of ours.
-    unsafe { libc::syscall(libc::SYS_membarrier, command, 0_u32) }
 }

@@ -1,10 +1,13 @@
 //! Detection of dead ranks without a launcher: an idle rank checks the processes of the others periodically. Only
 //! `membership` and `bootstrap` use it.
 
-use core::mem::MaybeUninit;
 use core::num::NonZero;
 
-use super::file::OwnedFd;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::stat;
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
+
 use super::segment::{RankState, Segment};
 use crate::wait::constants::PROCESS_CHECK_INTERVAL;
 use crate::wait::now;
@@ -55,36 +58,28 @@ impl PidMonitor {
 
 /// Returns the PID of this process.
 pub(super) fn pid() -> i32 {
-    // SAFETY: takes nothing and touches no memory.
-    unsafe { libc::getpid() }
+    getpid().as_raw_pid()
 }
 
 /// Returns the PID namespace of this process; `None` if the system hides it.
 pub(super) fn pid_namespace() -> Option<u64> {
-    let mut stat = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the path is a C string, and the buffer has the size that the call fills.
-    let known = unsafe { libc::stat(c"/proc/self/ns/pid".as_ptr(), stat.as_mut_ptr()) };
-    // SAFETY: the call has filled it.
-    (known == 0).then(|| unsafe { stat.assume_init() }.st_ino)
+    stat(c"/proc/self/ns/pid").ok().map(|space| space.st_ino)
 }
 
 /// Returns whether the process has certainly ended: one that cannot be checked counts as alive. A zombie counts as
 /// ended. Linux reuses a PID only after it has used all others, so for a long time the PID of a process that has ended
 /// names no other.
 fn has_exited(pid: i32) -> bool {
-    // SAFETY: no memory is passed.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-    let pid = match OwnedFd::returned(fd as i32, "pidfd_open") {
-        Ok(pid) => pid,
-        Err(error) => return error.is(libc::ESRCH),
+    let Some(pid) = Pid::from_raw(pid.max(0)) else {
+        return false;
     };
-    let mut poll = libc::pollfd {
-        fd: pid.fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    // SAFETY: one entry, valid for the call.
-    unsafe { libc::poll(&mut poll, 1, 0) == 1 }
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(pid) => {
+            let mut polled = [PollFd::new(&pid, PollFlags::IN)];
+            poll(&mut polled, Some(&Timespec::default())) == Ok(1)
+        }
+        Err(error) => error == Errno::SRCH,
+    }
 }
 
 #[cfg(test)]

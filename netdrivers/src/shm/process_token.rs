@@ -2,6 +2,9 @@
 
 use alloc::boxed::Box;
 
+use rustix::process::{PTracer, getppid, set_ptracer};
+use rustix::rand::{GetRandomFlags, getrandom};
+
 use super::file::ProcFiles;
 use crate::wait::cpu_quota::FileReader;
 
@@ -17,13 +20,11 @@ impl ProcessToken {
     /// Creates a token; returns `None` if the system has no random numbers.
     #[cold]
     pub(super) fn new() -> Option<Self> {
-        let mut word = Box::new(0_u64);
-        let size = size_of_val(&*word);
-        // SAFETY: the word is valid for its size.
-        let filled = unsafe { libc::getrandom((&raw mut *word).cast(), size, 0) };
-        (filled == size as isize).then(|| Self {
-            word,
-            ptracer_set: yama_restricts() && allow_ptracer(parent()),
+        let mut word = [0; size_of::<u64>()];
+        getrandom(&mut word, GetRandomFlags::empty()).ok()?;
+        Some(Self {
+            word: Box::new(u64::from_ne_bytes(word)),
+            ptracer_set: yama_restricts() && set_ptracer(parent()).is_ok(),
         })
     }
 
@@ -36,7 +37,7 @@ impl ProcessToken {
 impl Drop for ProcessToken {
     fn drop(&mut self) {
         if self.ptracer_set {
-            allow_ptracer(0);
+            let _ = set_ptracer(PTracer::None);
         }
     }
 }
@@ -48,13 +49,7 @@ fn yama_restricts() -> bool {
     mode.is_some_and(|mode| mode.starts_with(b"1"))
 }
 
-fn parent() -> i32 {
-    // SAFETY: takes nothing and touches no memory.
-    unsafe { libc::getppid() }
-}
-
-/// Permits that process and its descendants to read this one; 0: none.
-fn allow_ptracer(process: i32) -> bool {
-    // SAFETY: numbers only.
-    unsafe { libc::prctl(libc::PR_SET_PTRACER, process as libc::c_ulong, 0, 0, 0) == 0 }
+/// Returns the process that is permitted to read this one, with its descendants.
+fn parent() -> PTracer {
+    getppid().map_or(PTracer::None, PTracer::ProcessID)
 }

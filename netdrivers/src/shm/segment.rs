@@ -4,6 +4,8 @@
 use core::mem::offset_of;
 use core::ptr::NonNull;
 
+use rustix::fd::{AsFd, BorrowedFd};
+
 use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
@@ -274,6 +276,12 @@ impl Segment {
         let cursor = self.mapping.at(cursor, size_of::<ConsumerCursor>()).cast();
         // SAFETY: both lie inside the mapping, aligned by the layout, as long as the caller keeps the segment.
         unsafe { RingMemory::new(ring, cursor) }
+    }
+}
+
+impl AsFd for Segment {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

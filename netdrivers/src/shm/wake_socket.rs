@@ -4,11 +4,17 @@
 //! It is a datagram socket with an autobound abstract name of five digits; the sleeper's event count holds the number.
 //! A datagram from any other sender causes a spurious wake-up.
 
-use core::mem::{offset_of, size_of, zeroed};
+use core::mem::offset_of;
 use core::time::Duration;
 
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::io;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, recv,
+    sendto, socket_with,
+};
+
 use super::event_count::Park;
-use super::file::{OwnedFd, check};
 use super::futex::Futex;
 use super::sync::AtomicU32;
 use crate::wait::constants::SHORT_SLEEP;
@@ -34,20 +40,19 @@ impl WakeSocket {
     /// Opens a socket; returns `None` if the system has no descriptor or name left.
     pub(super) fn open() -> Option<Self> {
         let socket = socket().ok()?;
-        // SAFETY: zeros are a valid address.
-        let mut address: libc::sockaddr_un = unsafe { zeroed() };
-        address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-        let family = size_of::<libc::sa_family_t>() as libc::socklen_t;
-        // SAFETY: the address is valid for its size. The family alone asks for a name.
-        let bound = unsafe { libc::bind(socket.fd(), (&raw const address).cast(), family) };
-        check(bound, "bind").ok()?;
-        let mut size = size_of::<libc::sockaddr_un>() as libc::socklen_t;
+        // The family alone asks for a name.
+        bind(&socket, &SocketAddrUnix::new_unnamed()).ok()?;
+        let mut address = libc::sockaddr_un {
+            sun_family: 0,
+            sun_path: [0; _],
+        };
+        let mut size = size_of_val(&address) as libc::socklen_t;
         // SAFETY: the place is valid for the size given, which the call does not exceed.
-        let named = unsafe { libc::getsockname(socket.fd(), (&raw mut address).cast(), &mut size) };
-        check(named, "getsockname").ok()?;
+        unsafe { libc::getsockname(socket.as_raw_fd(), (&raw mut address).cast(), &mut size) };
+        let length = offset_of!(libc::sockaddr_un, sun_path) + 1 + DIGITS;
         let name: [u8; 1 + DIGITS] = core::array::from_fn(|i| address.sun_path[i] as u8);
         let number = match name {
-            [0, digits @ ..] if size == length() => parse_name(digits)? + 1,
+            [0, digits @ ..] if size as usize == length => parse_name(digits)? + 1,
             _ => return None,
         };
         Some(Self { socket, number })
@@ -55,11 +60,8 @@ impl WakeSocket {
 
     /// Reads the datagrams.
     fn drain(&self) {
-        let mut byte = 0_u8;
         for _ in 0..MAX_DRAINED {
-            let (fd, into) = (self.socket.fd(), (&raw mut byte).cast());
-            // SAFETY: the place is valid for a byte.
-            if unsafe { libc::recv(fd, into, 1, libc::MSG_DONTWAIT) } < 0 {
+            if recv(&self.socket, &mut [0; 1], RecvFlags::DONTWAIT).is_err() {
                 break;
             }
         }
@@ -72,29 +74,16 @@ pub(super) fn notify(number: u32) {
     let (Ok(socket), Some(number)) = (socket(), number.checked_sub(1)) else {
         return;
     };
-    // SAFETY: zeros are a valid address.
-    let mut address: libc::sockaddr_un = unsafe { zeroed() };
-    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-    for (to, from) in address.sun_path[1..].iter_mut().zip(format_name(number)) {
-        *to = from as libc::c_char;
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    if let Ok(address) = SocketAddrUnix::new_abstract_name(&format_name(number)) {
+        // A socket whose queue is full takes no more datagrams and is readable.
+        let _ = sendto(&socket, &[0], flags, &address);
     }
-    let (byte, flags) = (0_u8, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL);
-    let (bytes, address) = ((&raw const byte).cast(), (&raw const address).cast());
-    // SAFETY: the byte and the address are valid for their sizes, and only read. A socket whose queue is full takes no
-    // more datagrams and is readable.
-    unsafe { libc::sendto(socket.fd(), bytes, 1, flags, address, length()) };
 }
 
-fn socket() -> Result<OwnedFd, super::ShmError> {
-    let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: no memory is passed.
-    let fd = unsafe { libc::socket(libc::AF_UNIX, kind, 0) };
-    OwnedFd::returned(fd, "socket")
-}
-
-/// Returns the length of an address.
-fn length() -> libc::socklen_t {
-    (offset_of!(libc::sockaddr_un, sun_path) + 1 + DIGITS) as libc::socklen_t
+fn socket() -> io::Result<OwnedFd> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)
 }
 
 fn parse_name(name: SocketName) -> Option<u32> {
@@ -130,8 +119,8 @@ impl Park for PollPark<'_> {
 
     fn sleep(&self, _word: &AtomicU32, _value: u32, limit: Option<Duration>) {
         let limit = limit.map_or(self.max_sleep, |limit| limit.min(self.max_sleep));
-        let own =
-            WaitSet::readable([self.wake_socket.socket.fd()]).at_most(limit.as_nanos() as u64);
+        let own = WaitSet::readable([self.wake_socket.socket.as_raw_fd()])
+            .at_most(limit.as_nanos() as u64);
         // Whatever the result, the rank polls again.
         match own.or(self.sources) {
             Some(wake) => drop(wait_fds(wake)),

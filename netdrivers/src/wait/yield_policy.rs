@@ -115,8 +115,7 @@ fn duration(word: u64) -> u64 {
 
 /// Yields the processor, whatever it costs.
 pub(crate) fn sched_yield() {
-    // SAFETY: takes nothing and touches no memory.
-    unsafe { libc::sched_yield() };
+    rustix::thread::sched_yield();
 }
 
 #[cfg(test)]

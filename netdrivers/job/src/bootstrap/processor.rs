@@ -2,8 +2,9 @@
 //! as they poll for messages, all are busy, have just run, and are not migrated for 100 ms and more. So each rank moves
 //! once, when it joins; from then on the system schedules it freely. `bootstrap` calls it.
 
-use core::mem::{size_of_val, zeroed};
+use core::mem::size_of_val;
 use pombo_netdrivers::shm::Segment;
+use rustix::fs::fstat;
 
 /// A set of processors in the system's form on 64-bit machines. With more than 4096 processors no rank moves.
 type Mask = [u64; 64];
@@ -32,12 +33,7 @@ pub(super) fn spread(place: usize, ranks: usize, job: u64) {
 /// Returns a number that all ranks of a segment know, and no other job has: the inode of its file.
 #[cold]
 pub(super) fn number_of(segment: &Segment) -> u64 {
-    // SAFETY: zeros are a valid record.
-    let mut record: libc::stat = unsafe { zeroed() };
-    // SAFETY: the arguments are the segment's own descriptor, and a valid pointer to a record that stays zero on an
-    // error.
-    unsafe { libc::fstat(segment.fd(), &mut record) };
-    record.st_ino
+    fstat(segment).map_or(0, |file| file.st_ino)
 }
 
 /// Returns the processor, of `count`.
