@@ -5,7 +5,6 @@ use core::mem::{size_of, zeroed};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::error::UdpError;
-use crate::Errno;
 use pombo_kernel::header::Peer;
 
 /// An address in the system's form. All its bytes are initialised, whatever its family.
@@ -54,18 +53,6 @@ impl SockAddr {
         sock_addr
     }
 
-    /// Returns the address to which a socket is bound; `None` if it is not an IP address.
-    ///
-    /// # Errors
-    /// The error number of `getsockname`.
-    pub fn local(socket: i32) -> Result<Option<SocketAddr>, Errno> {
-        let mut sock_addr = Self::zeroed_address();
-        let mut size = size_of::<SockAddr>() as libc::socklen_t;
-        // SAFETY: the pointer is valid for the size given, which the call does not exceed.
-        Errno::check(unsafe { libc::getsockname(socket, (&raw mut sock_addr).cast(), &mut size) })?;
-        Ok(sock_addr.address())
-    }
-
     /// Returns the address if it is an IP address.
     pub fn address(&self) -> Option<SocketAddr> {
         // SAFETY: all bytes are initialised and every value is valid; the family has the same offset in both forms.
@@ -85,14 +72,9 @@ impl SockAddr {
     }
 
     /// Returns the address family: `AF_INET` or `AF_INET6`.
-    pub fn family(&self) -> i32 {
+    fn family(&self) -> i32 {
         // SAFETY: as in `address`.
         unsafe { self.v4.sin_family }.into()
-    }
-
-    /// Returns pointer and size for a system call. The pointer is valid as long as this value.
-    pub fn as_raw(&self) -> (*const libc::sockaddr, libc::socklen_t) {
-        ((&raw const *self).cast(), self.size())
     }
 
     /// Returns the number of bytes of its form.

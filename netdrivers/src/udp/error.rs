@@ -120,12 +120,15 @@ impl core::error::Error for UdpError {}
 
 impl UdpError {
     /// Returns the error of a system call.
-    pub(super) fn system(call: &'static str, Errno(errno): Errno) -> Self {
-        UdpError::System { call, errno }
+    pub(super) fn failed<E: Into<Errno>>(call: &'static str) -> impl Fn(E) -> Self {
+        move |error| {
+            let Errno(errno) = error.into();
+            UdpError::System { call, errno }
+        }
     }
 
     /// Converts the result of a system call.
     pub(super) fn check(result: i32, call: &'static str) -> Result<i32, Self> {
-        Errno::check(result).map_err(|errno| Self::system(call, errno))
+        Errno::check(result).map_err(Self::failed(call))
     }
 }

@@ -6,6 +6,8 @@ use core::net::{IpAddr, Ipv4Addr};
 
 use super::error::UdpError;
 use crate::interfaces::{self, InterfaceAddress, LinkOrIp};
+use rustix::fd::AsRawFd;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 /// One address of an interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,7 +34,7 @@ pub struct Interface {
 /// # Errors
 /// [`UdpError::System`].
 pub fn interfaces() -> Result<Vec<Interface>, UdpError> {
-    let all = interfaces::list().map_err(|errno| UdpError::system("getifaddrs", errno))?;
+    let all = interfaces::list().map_err(UdpError::failed("getifaddrs"))?;
     let mut found: Vec<_> = all.into_iter().filter_map(read).collect();
     for interface in &mut found {
         interface.mtu = mtu(&interface.name)?;
@@ -61,12 +63,8 @@ fn read(entry: InterfaceAddress) -> Option<Interface> {
 
 /// Returns the MTU of an interface.
 fn mtu(name: &str) -> Result<usize, UdpError> {
-    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
-    // SAFETY: no memory is passed.
-    let socket = unsafe { libc::socket(libc::AF_INET, kind, 0) };
-    let socket = UdpError::check(socket, "socket")?;
-    let asked = interfaces::mtu(socket, name);
-    // SAFETY: the socket was opened here, and no one else has it.
-    unsafe { libc::close(socket) };
-    asked.map_err(|errno| UdpError::system("ioctl", errno))
+    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+    let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None);
+    let socket = socket.map_err(UdpError::failed("socket"))?;
+    interfaces::mtu(socket.as_raw_fd(), name).map_err(UdpError::failed("ioctl"))
 }

@@ -8,6 +8,9 @@ use super::error::UdpError;
 use super::iovec::IoVecs;
 use crate::Errno;
 use pombo_kernel::channel::ChannelError;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::net::addr::SocketAddrArg;
+use rustix::net::{SocketFlags, SocketType, bind, getsockname, socket_with};
 
 /// Requested receive buffer, in bytes as the system counts them.
 pub const RECEIVE_BYTES: i32 = 8 << 20;
@@ -15,7 +18,7 @@ pub const RECEIVE_BYTES: i32 = 8 << 20;
 pub const SEND_BYTES: i32 = 2 << 20;
 
 /// A non-blocking socket, which is closed when dropped.
-pub(super) struct Socket(i32);
+pub(super) struct Socket(OwnedFd);
 
 /// The outcome of sending a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,33 +36,28 @@ const MAX_STALE_ERRORS: usize = 8;
 impl Socket {
     /// Binds a socket to an address, with large buffers.
     pub(super) fn bind(address: SocketAddr, shared: bool) -> Result<Self, UdpError> {
-        let sock_addr = SockAddr::new(address);
-        let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: no memory is passed.
-        let fd = unsafe { libc::socket(sock_addr.family(), kind, 0) };
-        let socket = Socket(UdpError::check(fd, "socket")?);
+        let family = address.as_any().address_family();
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(family, SocketType::DGRAM, flags, None);
+        let socket = Socket(socket.map_err(UdpError::failed("socket"))?);
         socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BYTES)?;
         socket.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BYTES)?;
         socket.enable_gro();
         if shared {
             socket.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, &1)?;
         }
-        let (place, len) = sock_addr.as_raw();
-        // SAFETY: the address is valid for its length.
-        let bound = unsafe { libc::bind(fd, place, len) };
-        UdpError::check(bound, "bind")?;
+        bind(&socket.0, &address).map_err(UdpError::failed("bind"))?;
         Ok(socket)
     }
 
     pub(super) fn number(&self) -> i32 {
-        self.0
+        self.0.as_raw_fd()
     }
 
     /// Returns the bound address, with the port that the system chose.
     pub(super) fn address(&self) -> Result<SocketAddr, UdpError> {
-        let address = SockAddr::local(self.0);
-        let address = address.map_err(|errno| UdpError::system("getsockname", errno))?;
-        address.ok_or(UdpError::UnspecifiedAddress)
+        let address = getsockname(&self.0).map_err(UdpError::failed("getsockname"))?;
+        SocketAddr::try_from(address).map_err(|_| UdpError::UnspecifiedAddress)
     }
 
     /// Returns the granted bytes of the receive buffer and of the send buffer.
@@ -103,7 +101,7 @@ impl Socket {
         // SAFETY: the option's value is valid for its size, and only read.
         let set = unsafe {
             let value: *const T = value;
-            libc::setsockopt(self.0, level, name, value.cast(), size)
+            libc::setsockopt(self.number(), level, name, value.cast(), size)
         };
         UdpError::check(set, "setsockopt").map(drop)
     }
@@ -114,7 +112,7 @@ impl Socket {
         // SAFETY: the pointer is valid for the size given, which the call does not exceed.
         let got = unsafe {
             let into = (&raw mut value).cast();
-            libc::getsockopt(self.0, level, name, into, &mut size)
+            libc::getsockopt(self.number(), level, name, into, &mut size)
         };
         UdpError::check(got, "getsockopt")?;
         Ok(usize::try_from(value).unwrap_or(0))
@@ -159,7 +157,7 @@ impl Socket {
     unsafe fn send_message(&self, message: &libc::msghdr) -> Result<SendOutcome, ChannelError> {
         for _ in 0..MAX_STALE_ERRORS {
             // SAFETY: the caller promises a valid message, which is only read.
-            let sent = unsafe { libc::sendmsg(self.0, message, libc::MSG_NOSIGNAL) };
+            let sent = unsafe { libc::sendmsg(self.number(), message, libc::MSG_NOSIGNAL) };
             if sent >= 0 {
                 return Ok(SendOutcome::Sent);
             }
@@ -182,7 +180,7 @@ impl Socket {
     pub(super) unsafe fn recv_one(&self, into: &mut libc::mmsghdr) -> Result<bool, ChannelError> {
         let got = received(|| {
             // SAFETY: the caller promises that the entry points to valid memory; the call does not exceed the sizes.
-            unsafe { libc::recvmsg(self.0, &mut into.msg_hdr, libc::MSG_DONTWAIT) }
+            unsafe { libc::recvmsg(self.number(), &mut into.msg_hdr, libc::MSG_DONTWAIT) }
         })?;
         into.msg_len = got.unwrap_or(0) as libc::c_uint;
         Ok(got.is_some())
@@ -201,7 +199,7 @@ impl Socket {
         let got = received(|| {
             let (flags, none) = (libc::MSG_DONTWAIT, core::ptr::null_mut());
             // SAFETY: the caller promises a valid list.
-            let got = unsafe { libc::recvmmsg(self.0, start, most, flags as _, none) };
+            let got = unsafe { libc::recvmmsg(self.number(), start, most, flags as _, none) };
             got as isize
         })?;
         Ok(got.unwrap_or(0))
@@ -260,13 +258,6 @@ fn received(mut call: impl FnMut() -> isize) -> Result<Option<usize>, ChannelErr
         }
     }
     Ok(None)
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        // SAFETY: the descriptor is ours, and this is its last use.
-        unsafe { libc::close(self.0) };
-    }
 }
 
 /// Returns whether an error is transient: the system has no memory, the receiver does not exist, or the network is
