@@ -26,7 +26,7 @@ const TASK: u8 = 1;
 const ANSWER: u8 = 2;
 const END: u8 = 3;
 
-/// Most ranks.
+/// The most ranks that a job of this program may have.
 const RANKS: usize = 64;
 /// The composition: 32-bit lengths, rendezvous above 1 KiB, linear matching, heap storage, and the capacities.
 type Farm =

@@ -34,7 +34,7 @@ impl Cut<'_> {
 pub struct Blocks<'a> {
     /// The bytes that are divided.
     pub cells: SharedBytes<'a>,
-    /// The division.
+    /// Where each block starts and ends, in bytes.
     pub cut: Cut<'a>,
 }
 

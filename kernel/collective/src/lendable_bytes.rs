@@ -18,7 +18,7 @@ impl<'buf> Memory for SharedMemory<'buf> {
 pub struct SharedBytes<'buf>(&'buf [Cell<u8>]);
 
 impl<'buf> SharedBytes<'buf> {
-    /// Wraps bytes.
+    /// Makes the bytes lendable more than once, for as long as they are borrowed here.
     pub fn new(bytes: &'buf mut [u8]) -> Self {
         SharedBytes(Cell::from_mut(bytes).as_slice_of_cells())
     }

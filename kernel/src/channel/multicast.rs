@@ -33,7 +33,4 @@ pub trait Multicast<B: ?Sized>: 'static {
 
     /// Reports a lost peer: the open groups do not wait for it any more.
     fn declare_lost(&mut self, peer: Peer);
-
-    /// Returns whether everything that this peer sent has arrived at all live members.
-    fn is_settled(&self) -> bool;
 }

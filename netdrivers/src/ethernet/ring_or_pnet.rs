@@ -1,4 +1,5 @@
-//! The way that a device was opened by, where the feature `pnet` gives two. Used inside `ethernet` only.
+//! The frame I/O of a device in a library with the feature `pnet`: chosen when the device is opened. Used inside
+//! `ethernet` only.
 
 use super::frame::HeaderBytes;
 use super::frame_io::{AfPacket, FrameIo};
@@ -6,7 +7,7 @@ use super::pnet::Pnet;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
 
-/// One of the two.
+/// Frame I/O through the packet ring of Linux or through `pnet`.
 #[allow(clippy::large_enum_variant, reason = "a rank has two of them")]
 pub enum RingOrPnet {
     /// Packet sockets of Linux.

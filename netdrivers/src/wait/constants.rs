@@ -2,8 +2,8 @@
 //! how often they check for lost ranks. The packages above the kernel use them too.
 //!
 //! The kernel and `pombo-transport` cannot import this module: the kernel's [`SHORT_SLEEP`] is re-exported here, and
-//! the poll intervals of a composite channel (`REMOTE_POLL_INTERVAL`, `CALM_POLLS`) are in the transport's
-//! `composite.rs`.
+//! the poll intervals of a channel made of others (`REMOTE_POLL_INTERVAL`, `IDLE_POLL_INTERVAL`, `CALM_POLLS`) are in
+//! the transport's `composite.rs` and `multicast/with_multicast.rs`.
 //!
 //! A *poll* checks everything that a rank waits for; numbers of polls count those in a row that found nothing. Times
 //! are in nanoseconds, unless the type says otherwise.

@@ -1,12 +1,12 @@
 //! Connects a rank to the network between hosts: it opens its sockets, the launcher exchanges all addresses, and then
 //! it joins. Only `join` uses it.
 
-use super::address_card::RemoteAddresses;
 use super::failure_detector::Listener;
 use super::injected_loss::Loss;
 use super::inter_host::InterHost;
 use super::link::{Device, Link};
 use super::local_address::choose;
+use super::peer_addresses::RemoteAddresses;
 use super::raw_ethernet::{self, refuse};
 use crate::bootstrap::ExchangedText;
 use crate::bootstrap::Launcher;

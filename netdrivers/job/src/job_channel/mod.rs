@@ -3,8 +3,6 @@
 //!
 //! A job on one host pays one comparison for the absent network. Without the feature `hosts` there is none.
 
-#[cfg(feature = "hosts")]
-mod address_card;
 mod channel_queries;
 #[cfg(feature = "hosts")]
 mod composite;
@@ -23,6 +21,8 @@ mod join;
 mod link;
 #[cfg(feature = "hosts")]
 mod local_address;
+#[cfg(feature = "hosts")]
+mod peer_addresses;
 #[cfg(feature = "hosts")]
 mod pending_handshakes;
 #[cfg(feature = "hosts")]

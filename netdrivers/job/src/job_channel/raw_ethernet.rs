@@ -1,7 +1,7 @@
 //! Raw Ethernet between hosts: which ranks can use it, and a trial of whether all frames arrive. Only `connect` uses
 //! it.
 
-use super::address_card::RemoteAddresses;
+use super::peer_addresses::RemoteAddresses;
 use crate::bootstrap::ExchangedText;
 use crate::bootstrap::Launcher;
 use crate::bootstrap::{JobError, JobInfo, RawUnavailable, read};

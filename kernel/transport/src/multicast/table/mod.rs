@@ -370,8 +370,4 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage, B: BufferProvider> Multicast<B>
     fn declare_lost(&mut self, peer: Peer) {
         GroupTable::declare_lost(self, peer);
     }
-
-    fn is_settled(&self) -> bool {
-        GroupTable::is_settled(self)
-    }
 }
