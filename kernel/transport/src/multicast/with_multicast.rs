@@ -20,7 +20,7 @@ use pombo_kernel::channel::{Channel, ChannelError, Event, Multicast, SHORT_SLEEP
 /// type Groups = GroupTable<SimNetwork, GroupCapacities<8, 1500>, HeapStorage>;
 /// // One device for frames to one peer, another one for frames to all.
 /// let (_sim, unicast) = Sim::new(2, Faults::NONE, 1);
-/// let (_other, multicast) = Sim::new(2, Faults::NONE, 2);
+/// let (switch, multicast) = Sim::new(2, Faults::NONE, 2);
 /// let mut peers = Vec::new();
 /// for (unicast, multicast) in unicast.into_iter().zip(multicast) {
 ///     let mut groups = Groups::new(multicast, 7);
@@ -38,6 +38,7 @@ use pombo_kernel::channel::{Channel, ChannelError, Event, Multicast, SHORT_SLEEP
 ///             peer.wait(0)?;
 ///         }
 ///     }
+///     switch.advance(1_000); // A wait lets the simulated time of the first device pass only.
 /// }
 /// assert_eq!(&text[..6], b"to all");
 /// # Ok::<(), pombo_kernel::Error>(())
