@@ -152,17 +152,15 @@ impl core::error::Error for EthernetError {}
 
 impl EthernetError {
     /// Returns the error of a system call.
-    pub(super) fn system(call: &'static str, Errno(errno): Errno) -> Self {
-        EthernetError::System { call, errno }
-    }
-
-    /// Returns the error of the system call that has just failed.
-    pub(super) fn last(call: &'static str) -> Self {
-        Self::system(call, Errno::last())
+    pub(super) fn failed<E: Into<Errno>>(call: &'static str) -> impl Fn(E) -> Self {
+        move |error| {
+            let Errno(errno) = error.into();
+            EthernetError::System { call, errno }
+        }
     }
 
     /// Converts the result of a system call.
     pub(super) fn check(result: i32, call: &'static str) -> Result<i32, Self> {
-        Errno::check(result).map_err(|errno| Self::system(call, errno))
+        Errno::check(result).map_err(Self::failed(call))
     }
 }

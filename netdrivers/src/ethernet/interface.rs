@@ -28,7 +28,7 @@ pub struct Interface {
 /// # Errors
 /// [`EthernetError::System`].
 pub fn interfaces() -> Result<Vec<Interface>, EthernetError> {
-    let all = interfaces::list().map_err(|errno| EthernetError::system("getifaddrs", errno))?;
+    let all = interfaces::list().map_err(EthernetError::failed("getifaddrs"))?;
     Ok(all.into_iter().filter_map(read).collect())
 }
 
@@ -73,7 +73,7 @@ pub(super) fn loopback() -> Result<(i32, bool), EthernetError> {
 
 /// Returns the present MTU of the interface of that name. Any socket may be used.
 pub(super) fn mtu(socket: i32, name: &str) -> Result<usize, EthernetError> {
-    interfaces::mtu(socket, name).map_err(|errno| EthernetError::system("ioctl", errno))
+    interfaces::mtu(socket, name).map_err(EthernetError::failed("ioctl"))
 }
 
 fn read(entry: InterfaceAddress) -> Option<Interface> {

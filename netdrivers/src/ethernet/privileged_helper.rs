@@ -7,15 +7,24 @@
 
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char};
-use core::mem::{size_of, size_of_val, zeroed};
+use core::mem::{MaybeUninit, zeroed};
 use core::ptr::{null, null_mut};
+use core::time::Duration;
 
 use super::error::EthernetError;
 use super::frame::{FrameAddress, Traffic};
 use super::interface::{self, Interface};
 use super::socket::Socket;
-use crate::Errno;
 use pombo_kernel::header::Peer;
+use rustix::cmsg_space;
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::io::{IoSlice, IoSliceMut, retry_on_intr};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
+use rustix::process::{Pid, WaitOptions, waitpid};
 
 /// The name of the helper, which is searched on the path.
 const HELPER: &CStr = c"pombo-ethernet";
@@ -23,8 +32,8 @@ const HELPER: &CStr = c"pombo-ethernet";
 const HELPER_VARIABLE: &CStr = c"POMBO_ETHERNET_HELPER";
 /// Its exit code if its administrator has not listed the interface.
 pub const EXIT_FORBIDDEN: u8 = 3;
-/// Seconds to wait for it: far more than it needs.
-const TIMEOUT: libc::time_t = 10;
+/// How long to wait for it: far longer than it needs.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Opens the socket of that address, here or, without the right, by the helper.
 pub(super) fn open_socket(
@@ -46,27 +55,22 @@ pub(super) fn open_socket(
 
 /// Requests a socket from the helper. The error tells whether the helper is forbidden to open the interface.
 fn request_socket(frame_address: FrameAddress, interface: &str) -> Result<Socket, bool> {
-    let mut pair = [-1; 2];
-    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
-    // SAFETY: the pointer is valid for two descriptors.
-    let made = unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, pair.as_mut_ptr()) };
-    if made < 0 {
-        return Err(false);
-    }
-    let [ours, theirs] = pair.map(Socket::from_fd);
-    let helper = start(frame_address, interface, theirs.fd());
-    drop(theirs);
-    let helper = helper.ok_or(false)?;
-    let (got, mut status) = (receive(&ours), 0);
+    let (kind, flags) = (SocketType::STREAM, SocketFlags::CLOEXEC);
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, kind, flags, None).map_err(|_| false)?;
+    let helper = start(frame_address, interface, theirs).ok_or(false)?;
+    let got = receive(&ours);
     drop(ours);
-    // SAFETY: the pointer is valid. The helper ends on its own, because its peer is closed.
-    while unsafe { libc::waitpid(helper, &mut status, 0) } < 0 && Errno::last().0 == libc::EINTR {}
-    let code = libc::WEXITSTATUS(status);
-    got.ok_or(libc::WIFEXITED(status) && code == EXIT_FORBIDDEN.into())
+    // The helper ends on its own, because its peer is closed.
+    let ended = retry_on_intr(|| waitpid(Some(helper), WaitOptions::empty()));
+    let code = ended
+        .ok()
+        .flatten()
+        .and_then(|(_, status)| status.exit_status());
+    got.ok_or(code == Some(EXIT_FORBIDDEN.into()))
 }
 
 /// Starts the helper with that end of a pair as its standard input.
-fn start(frame_address: FrameAddress, interface: &str, end: i32) -> Option<libc::pid_t> {
+fn start(frame_address: FrameAddress, interface: &str, end: OwnedFd) -> Option<Pid> {
     let traffic = match frame_address.traffic {
         Traffic::Unicast => "single",
         Traffic::Multicast => "group",
@@ -96,13 +100,13 @@ fn start(frame_address: FrameAddress, interface: &str, end: i32) -> Option<libc:
     let started = unsafe {
         let mut actions: libc::posix_spawn_file_actions_t = zeroed();
         libc::posix_spawn_file_actions_init(&mut actions);
-        libc::posix_spawn_file_actions_adddup2(&mut actions, end, 0);
+        libc::posix_spawn_file_actions_adddup2(&mut actions, end.as_raw_fd(), 0);
         let arguments = list.as_ptr();
         let started = libc::posix_spawnp(&mut child, helper, &actions, null(), arguments, environ);
         libc::posix_spawn_file_actions_destroy(&mut actions);
         started
     };
-    (started == 0).then_some(child)
+    Pid::from_raw(child).filter(|_| started == 0)
 }
 
 /// Formats a number as a C string.
@@ -118,60 +122,18 @@ fn decimal(number: u16) -> Vec<u8> {
     digits
 }
 
-/// Space for the control message that carries one descriptor.
-#[repr(C, align(8))]
-struct ControlBuffer([u8; CONTROL_LEN]);
-
-// SAFETY: the call only computes a number.
-const CONTROL_LEN: usize = unsafe { libc::CMSG_SPACE(size_of::<i32>() as u32) } as usize;
-
-/// Builds a message of one byte and one descriptor, whose parts outlive it.
-fn message(byte: &mut u8, vector: &mut libc::iovec, control: &mut ControlBuffer) -> libc::msghdr {
-    *vector = libc::iovec {
-        iov_base: (&raw mut *byte).cast(),
-        iov_len: 1,
-    };
-    // SAFETY: zeros are a valid, empty message.
-    let mut message: libc::msghdr = unsafe { zeroed() };
-    message.msg_iov = vector;
-    message.msg_iovlen = 1;
-    message.msg_control = (&raw mut *control).cast();
-    message.msg_controllen = size_of_val(control) as _;
-    message
-}
-
-fn empty_message() -> (u8, libc::iovec, ControlBuffer) {
-    let vector = libc::iovec {
-        iov_base: null_mut(),
-        iov_len: 0,
-    };
-    (0, vector, ControlBuffer([0; CONTROL_LEN]))
-}
-
 /// Receives the socket through that end.
-fn receive(end: &Socket) -> Option<Socket> {
-    let limit = libc::timeval {
-        tv_sec: TIMEOUT,
-        tv_usec: 0,
-    };
-    end.set(libc::SOL_SOCKET, libc::SO_RCVTIMEO, &limit).ok()?;
-    let (mut byte, mut vector, mut control) = empty_message();
-    let mut message = message(&mut byte, &mut vector, &mut control);
-    // SAFETY: the message points to memory that is valid for the sizes given. The result is read only where the message
-    // says that something arrived, and by an unaligned read.
-    unsafe {
-        let flags = libc::MSG_CMSG_CLOEXEC;
-        while libc::recvmsg(end.fd(), &mut message, flags) != 1 {
-            if Errno::last().0 != libc::EINTR {
-                return None;
-            }
-        }
-        let first = libc::CMSG_FIRSTHDR(&message).as_ref()?;
-        let rights = first.cmsg_level == libc::SOL_SOCKET && first.cmsg_type == libc::SCM_RIGHTS;
-        let one = first.cmsg_len as usize == libc::CMSG_LEN(size_of::<i32>() as u32) as usize;
-        let fd = libc::CMSG_DATA(first).cast::<i32>();
-        (rights && one).then(|| Socket::from_fd(fd.read_unaligned()))
-    }
+fn receive(end: &OwnedFd) -> Option<Socket> {
+    set_socket_timeout(end, Timeout::Recv, Some(TIMEOUT)).ok()?;
+    let (mut byte, mut space) = ([0], [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))]);
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let (mut into, flags) = ([IoSliceMut::new(&mut byte)], RecvFlags::CMSG_CLOEXEC);
+    let got = retry_on_intr(|| recvmsg(end, &mut into, &mut control, flags)).ok()?;
+    let passed = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    passed.filter(|_| got.bytes == 1).map(Socket::from_fd)
 }
 
 /// Performs the helper's task: opens the socket of an address and passes it over standard input. The caller has the
@@ -183,20 +145,22 @@ pub fn pass_socket(name: &str, frame_address: FrameAddress) -> Result<(), Ethern
     let at = interface::find(name)?;
     let (own, _) = interface::loopback()?;
     let socket = Socket::open(frame_address, &at, own)?;
-    let (mut byte, mut vector, mut control) = empty_message();
-    let message = message(&mut byte, &mut vector, &mut control);
-    // SAFETY: there is space for one header and one descriptor behind it; the rest of the message is valid and only
-    // read.
-    let sent = unsafe {
-        let first = libc::CMSG_FIRSTHDR(&message);
-        (*first).cmsg_level = libc::SOL_SOCKET;
-        (*first).cmsg_type = libc::SCM_RIGHTS;
-        (*first).cmsg_len = libc::CMSG_LEN(size_of::<i32>() as u32) as _;
-        let place = libc::CMSG_DATA(first).cast::<i32>();
-        place.write_unaligned(socket.fd());
-        libc::sendmsg(0, &message, libc::MSG_NOSIGNAL)
-    };
-    EthernetError::check(sent as i32, "sendmsg").map(drop)
+    // SAFETY: nobody in this process closes its standard input; the call fails if it was never open.
+    let end = unsafe { BorrowedFd::borrow_raw(0) };
+    let (descriptors, mut space) = (
+        [socket.as_fd()],
+        [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))],
+    );
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    sendmsg(
+        end,
+        &[IoSlice::new(&[0])],
+        &mut control,
+        SendFlags::NOSIGNAL,
+    )
+    .map(drop)
+    .map_err(EthernetError::failed("sendmsg"))
 }
 
 /// Parses the helper's arguments: interface, traffic, job and peer. Returns `None` if they are invalid.

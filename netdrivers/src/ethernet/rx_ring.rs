@@ -9,6 +9,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::error::EthernetError;
 use super::frame::ETHERNET_HEADER_LEN;
 use super::socket::Socket;
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use static_assertions::{const_assert, const_assert_eq};
 
 /// Largest number of frames per call.
@@ -84,18 +86,12 @@ impl RxRing {
         };
         socket.set(libc::SOL_PACKET, PACKET_VERSION, &TPACKET_V2)?;
         socket.set(libc::SOL_PACKET, PACKET_RX_RING, &request)?;
-        let (bytes, access) = (blocks * block, libc::PROT_READ | libc::PROT_WRITE);
+        let (bytes, access) = (blocks * block, ProtFlags::READ | ProtFlags::WRITE);
         // SAFETY: a new mapping at an address that the system chooses touches no memory that is in use.
-        let base = unsafe {
-            let fd = socket.fd();
-            libc::mmap(null_mut(), bytes, access, libc::MAP_SHARED, fd, 0)
-        };
-        if base == libc::MAP_FAILED {
-            return Err(EthernetError::last("mmap"));
-        }
-        let base = NonNull::new(base.cast()).ok_or(EthernetError::last("mmap"))?;
+        let base = unsafe { mmap(null_mut(), bytes, access, MapFlags::SHARED, socket, 0) };
+        let base = base.and_then(|base| NonNull::new(base.cast()).ok_or(Errno::NOMEM));
         Ok(RxRing {
-            base,
+            base: base.map_err(EthernetError::failed("mmap"))?,
             bytes,
             block,
             slot,
@@ -148,7 +144,8 @@ impl RxRing {
 impl Drop for RxRing {
     fn drop(&mut self) {
         // SAFETY: the mapping is this ring's, and nothing borrows from it any more.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+        let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
+        debug_assert_eq!(unmapped, Ok(()), "the ring has been mapped whole");
     }
 }
 

@@ -6,9 +6,10 @@ use super::error::EthernetError;
 use super::filter::{jump, load, ret};
 use super::frame::ETHER_TYPE;
 use super::interface::{Interface, interfaces};
-use super::socket::{RECEIVE_BYTES, Socket};
+use super::socket::Socket;
 use crate::Errno;
 use libc::{BPF_B, BPF_H};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// A socket that receives raw frames of every job, and all of UDP, in both directions. It sends nothing.
 pub struct Sniffer {
@@ -38,15 +39,7 @@ impl Sniffer {
     /// [`EthernetError::System`].
     pub fn open(name: &str) -> Result<Self, EthernetError> {
         let interface = find(name)?;
-        let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: no memory is passed. With protocol 0 the socket receives nothing before it is bound.
-        let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
-        if fd < 0 && [libc::EPERM, libc::EACCES].contains(&Errno::last().0) {
-            let interface = interface.name;
-            return Err(EthernetError::NotPermitted { interface });
-        }
-        let socket = Socket::from_fd(EthernetError::check(fd, "socket")?);
-        socket.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &RECEIVE_BYTES)?;
+        let socket = Socket::unbound(&interface)?;
         socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1)?;
         filter(&socket)?;
         if interface.loopback {
@@ -74,16 +67,15 @@ impl Sniffer {
         if got.is_some() || wait == 0 {
             return Ok(got);
         }
-        let mut polled = libc::pollfd {
-            fd: self.socket.fd(),
-            events: libc::POLLIN,
-            revents: 0,
+        let timeout = Timespec {
+            tv_sec: i64::from(wait / 1000),
+            tv_nsec: i64::from(wait % 1000) * 1_000_000,
         };
-        // SAFETY: one valid entry.
-        let ready = unsafe { libc::poll(&mut polled, 1, wait) };
-        match ready < 0 && Errno::last().0 == libc::EINTR {
-            true => Ok(None),
-            false => EthernetError::check(ready, "poll").and_then(|_| self.take(room)),
+        let polled = PollFd::new(&self.socket, PollFlags::IN);
+        match poll(&mut [polled], (wait >= 0).then_some(&timeout)) {
+            Ok(_) => self.take(room),
+            Err(rustix::io::Errno::INTR) => Ok(None),
+            Err(error) => Err(EthernetError::failed("poll")(error)),
         }
     }
 
@@ -108,7 +100,7 @@ impl Sniffer {
         let nothing = [libc::EAGAIN, libc::EINTR];
         match usize::try_from(len) {
             Err(_) if nothing.contains(&Errno::last().0) => Ok(None),
-            Err(_) => Err(EthernetError::last("recvmsg")),
+            Err(_) => Err(EthernetError::failed("recvmsg")(Errno::last())),
             Ok(len) => {
                 // SAFETY: the system has just written this message.
                 let time = unsafe { time(&message) };
