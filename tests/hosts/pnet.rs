@@ -21,27 +21,24 @@ fn programs_on_four_hosts_by_pnet() {
     let _alone = alone();
     on_hosts(here!(programs_on_four_hosts_by_pnet), HOSTS, |hosts| {
         let library = library();
-        for (name, words) in PROGRAMS
-            .split(' ')
-            .map(|name| (name, &[][..]))
-            .chain([("bcast", &["8388608", "1"][..])])
-        {
+        let bcast = ("bcast", &["8388608", "1"][..]);
+        let all = PROGRAMS.split(' ').map(|name| (name, &[][..], "0"));
+        let some = [("ordering", &[][..]), bcast].map(|(name, words)| (name, words, "2"));
+        for (name, words, loss) in all.chain(some) {
             let source = format!("tests/c/{name}.c");
             let program = compile_for(Some(&library), "hosts-pnet", &source);
-            for loss in ["0", "2"] {
-                let Some(mut command) = job(hosts) else {
-                    return;
-                };
-                command
-                    .env("POMBO_NET", "ethernet:eth0")
-                    .env("POMBO_ETHERNET_IO", "pnet")
-                    .env("POMBO_VERBOSE", "1")
-                    .env("POMBO_FAULT_LOSS", loss);
-                let outcome = finish(command.arg(&program).args(words));
-                expect_ok(&outcome, name);
-                let way = "between hosts raw Ethernet by pnet on eth0";
-                assert!(outcome.err.contains(way), "{}", outcome.err);
-            }
+            let Some(mut command) = job(hosts) else {
+                return;
+            };
+            command
+                .env("POMBO_NET", "ethernet:eth0")
+                .env("POMBO_ETHERNET_IO", "pnet")
+                .env("POMBO_VERBOSE", "1")
+                .env("POMBO_FAULT_LOSS", loss);
+            let outcome = finish(command.arg(&program).args(words));
+            expect_ok(&outcome, name);
+            let way = "between hosts raw Ethernet by pnet on eth0";
+            assert!(outcome.err.contains(way), "{}", outcome.err);
         }
     });
 }
