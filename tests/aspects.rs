@@ -6,15 +6,16 @@ mod common;
 
 use common::*;
 use pombo_kernel::aspect::{
-    Basic, Buffered, Buffering, Canonical, Contiguous, Counting, Datatypes, Eager, Full,
-    Heterogeneous, Homogeneous, Narrow, NoDatatypes, Opposite, ReceiverInitiated, Rendezvous,
-    Static, Transfer, Unbuffered,
+    Basic, Buffered, Buffering, Canonical, Cap, Contiguous, Counting, Datatypes, Eager, Element,
+    Full, Heterogeneous, Homogeneous, Narrow, NoDatatypes, Opposite, ReceiverInitiated, Rendezvous,
+    Static, Storage, Transfer, Unbuffered,
 };
+use pombo_kernel::layout::{Entry, Layout, Part};
 use pombo_kernel::matching::{Adaptive, Binned, Linear, Matcher, NoQueues};
 use pombo_kernel::memory::Items;
 use pombo_kernel::{
-    Capacities, Communicator, Composition, Config, Error, Lent, Loan, Memory, Mode, Peer, Repeated,
-    Segmented, Segments, Source, Ticket, Typed, Values, ValuesMut,
+    Capacities, Communicator, Composition, Config, Error, LayoutSink, LayoutSource, Lent, Loan,
+    Memory, Mode, Peer, Repeated, Sink, Source, Ticket, Typed, Values, ValuesMut, WithLayout,
 };
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
 use zerocopy::little_endian::{U32, U64};
@@ -158,55 +159,66 @@ impl Kind for Repeated<'static> {
     }
 }
 
-fn segments<V>(pieces: impl IntoIterator<Item = V>) -> Segments<V, 5> {
-    let mut segments = Segments::new();
-    for piece in pieces {
-        assert!(
-            segments.push(piece).is_ok(),
-            "there is room for five pieces"
-        );
-    }
-    segments
+type Table = <Static as Storage>::Slice<Entry<Element>, Cap<8>>;
+
+/// Returns the layout of those values at those places.
+fn layout<const N: usize>(places: [(i64, usize, i64, Element); N]) -> &'static Layout<Table> {
+    let values = places.map(|(_, _, _, element)| Layout::of(element).expect("a value"));
+    let parts = places.iter().zip(&values);
+    let layout = Layout::of_parts(parts.map(|(&(offset, count, stride, _), layout)| Part {
+        offset,
+        count: count as u64,
+        stride,
+        layout,
+    }));
+    Box::leak(Box::new(layout.expect("there is room for eight entries")))
 }
 
-impl Kind for Segmented<'static, 5> {
-    fn out(bytes: &'static [u8]) -> Segments<Values<'static>, 5> {
-        let (first, last) = bytes.split_at(bytes.len() / 3);
-        segments([Values::of(first), Values::of(last)])
+/// Returns the layout of every other byte.
+fn every_other(len: usize) -> &'static Layout<Table> {
+    layout([(0, len, 2, Element::Byte)])
+}
+
+impl Kind for WithLayout<'static, Table> {
+    fn out(bytes: &'static [u8]) -> LayoutSource<'static, Table> {
+        let memory: Vec<u8> = bytes.iter().flat_map(|byte| [*byte, 0xEE]).collect();
+        LayoutSource::new(memory.leak(), 0, 1, every_other(bytes.len())).expect("it fits")
     }
 
-    fn into(bytes: &'static mut [u8]) -> Segments<ValuesMut<'static>, 5> {
-        let (first, last) = bytes.split_at_mut(bytes.len() / 2);
-        segments([ValuesMut::of(first), ValuesMut::of(last)])
+    fn into(bytes: &'static mut [u8]) -> LayoutSink<'static, Table> {
+        let len = bytes.len();
+        LayoutSink::new(room(2 * len), 0, 1, every_other(len)).expect("it fits")
     }
 
-    fn bytes(got: &Segments<ValuesMut<'static>, 5>) -> Vec<u8> {
-        got.pieces()
-            .iter()
-            .flat_map(|piece| piece.bytes())
-            .copied()
-            .collect()
+    fn bytes(got: &LayoutSink<'static, Table>) -> Vec<u8> {
+        let mut bytes = vec![0; got.len()];
+        got.as_source().copy_out(0, &mut bytes);
+        bytes
     }
 
-    fn values() -> Segments<Values<'static>, 5> {
-        segments([
-            Values::of(b"abc"),
-            Values::of(&INTS[..2]),
-            Values::of(&INTS[2..]),
-            Values::of(&REALS),
-        ])
+    fn values() -> LayoutSource<'static, Table> {
+        let backwards = layout([
+            (50, 3, 1, Element::Byte),
+            (40, 6, -8, Element::I32),
+            (64, 2, 8, Element::F64),
+        ]);
+        let ints = INTS.iter().flat_map(|value| value.to_ne_bytes());
+        let reals = REALS.iter().flat_map(|value| value.to_ne_bytes());
+        let message: Vec<u8> = b"abc".iter().copied().chain(ints).chain(reals).collect();
+        let memory = room(80);
+        let mut sink = LayoutSink::new(memory, 0, 1, backwards).expect("it fits");
+        sink.copy_in(0, &message);
+        let memory = sink.memory().to_vec().leak();
+        LayoutSource::new(memory, 0, 1, backwards).expect("it fits")
     }
 
-    fn values_room() -> Segments<ValuesMut<'static>, 5> {
-        let (head, tail) = vec![0i32; 6].leak().split_at_mut(5);
-        let (first, last) = vec![0f64; 2].leak().split_at_mut(1);
-        segments([
-            ValuesMut::of(room(3)),
-            ValuesMut::of(head),
-            ValuesMut::of(tail),
-            ValuesMut::of(first),
-            ValuesMut::of(last),
-        ])
+    fn values_room() -> LayoutSink<'static, Table> {
+        let dense = layout([
+            (-24, 3, 1, Element::Byte),
+            (0, 6, 4, Element::I32),
+            (100, 2, -16, Element::F64),
+        ]);
+        LayoutSink::new(room(140), 24, 1, dense).expect("it fits")
     }
 }
 
@@ -365,7 +377,7 @@ macro_rules! combinations {
             combinations!(@buffering $transfer, $matcher, NoDatatypes, Lent<'static>);
             combinations!(@buffering $transfer, $matcher, Basic, Typed<'static>);
             combinations!(@buffering $transfer, $matcher, Contiguous, Repeated<'static>);
-            combinations!(@buffering $transfer, $matcher, Full, Segmented<'static, 5>);
+            combinations!(@buffering $transfer, $matcher, Full, WithLayout<'static, Table>);
         }
     )*};
     (@buffering $transfer:ty, $matcher:ty, $datatypes:ty, $memory:ty) => {
@@ -409,7 +421,7 @@ fn values_cross_byte_orders() {
     both::<Typed<'static>, Basic, Rendezvous<16>>();
     both::<Typed<'static>, Basic, Eager>();
     both::<Repeated<'static>, Contiguous, Eager>();
-    both::<Segmented<'static, 5>, Full, Rendezvous<16>>();
+    both::<WithLayout<'static, Table>, Full, Rendezvous<16>>();
 }
 
 /// One side has words of 32 bits, the other words of 64, in frames that are split at any byte.

@@ -52,6 +52,10 @@ pub enum Error {
     PeerLost(Peer),
     /// This ticket names no operation here: it was claimed, or it belongs to another scope.
     UnknownTicket,
+    /// A layout has a displacement or a length of more than 63 bits, or more than 32 groups within each other.
+    LayoutOverflow,
+    /// A layout reaches beyond the memory that is to be lent.
+    OutOfBounds,
     /// The composition lacks the named aspect: choose it.
     FeatureDisabled(&'static str),
     /// The channel below failed.
@@ -96,6 +100,10 @@ impl core::fmt::Display for Error {
             Error::TimedOut => f.write_str("the time that the call was given is over"),
             Error::PeerLost(peer) => write!(f, "peer {peer} is gone"),
             Error::UnknownTicket => f.write_str("the ticket names no operation here"),
+            Error::LayoutOverflow => {
+                f.write_str("the layout has a displacement or a length of more than 63 bits, or is nested too deep")
+            }
+            Error::OutOfBounds => f.write_str("the layout reaches beyond the memory"),
             Error::FeatureDisabled(aspect) => {
                 write!(f, "this composition has no {aspect}: choose it to use this")
             }

@@ -94,6 +94,7 @@ mod error;
 mod forward;
 mod frame;
 pub mod header;
+pub mod layout;
 pub mod matching;
 pub mod memory;
 pub mod network;
@@ -111,8 +112,8 @@ pub use envelope::Envelope;
 pub use error::{Error, Refused};
 pub use header::{Header, Pattern, Peer, Wire};
 pub use memory::{
-    Lent, Loan, Memory, Part, Repeated, Segmented, Segments, Sink, Source, Ticket, Typed, Values,
-    ValuesMut,
+    LayoutSink, LayoutSource, Lent, Loan, Memory, Part, Repeated, Sink, Source, Ticket, Typed,
+    Values, ValuesMut, WithLayout,
 };
 pub use network::Network;
 pub use patterns::{Any, Exact, Select};

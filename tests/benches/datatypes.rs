@@ -6,15 +6,38 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use pombo_kernel::memory::{Items, Segments, Values, ValuesMut};
+use pombo_kernel::aspect::{Cap, Element, Static, Storage};
+use pombo_kernel::layout::{Entry, Layout, Part};
+use pombo_kernel::memory::{Items, LayoutSink, LayoutSource, Values, ValuesMut};
 use pombo_kernel::{Sink, Source};
+use zerocopy::IntoBytes;
 
 /// Bytes of a message: one value, the size of a frame, more than the first-level cache.
 const SIZES: [usize; 3] = [8, 4 << 10, 64 << 10];
-/// Pieces of a segmented message.
+/// Pieces of a message of irregular layout.
 const PIECES: usize = 8;
 /// Bytes of a frame's payload: longer messages are split.
 const FRAME: usize = 4 << 10;
+
+type Table = <Static as Storage>::Slice<Entry<Element>, Cap<PIECES>>;
+
+/// Returns the layout of so many values in pieces at growing distances.
+fn pieces(values: usize) -> Layout<Table> {
+    let value = Layout::of(Element::F64).expect("a value");
+    let each = values.div_ceil(PIECES);
+    let pieces = (0..PIECES).take_while(|piece| piece * each < values);
+    let places = pieces.map(|piece| {
+        let count = each.min(values - piece * each) as u64;
+        Part::items((8 * piece * (each + piece)) as i64, count, &value)
+    });
+    Layout::of_parts(places).expect("room for the pieces")
+}
+
+/// Returns the layout of so many values with as many between them.
+fn column(values: usize) -> Layout<Table> {
+    let value = Layout::<Table>::of(Element::F64).expect("a value");
+    value.repeated(values as u64, 16).expect("it is short")
+}
 
 fn gather(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, source: &dyn Source) {
     let mut frame = [0; FRAME];
@@ -59,16 +82,17 @@ fn gathers(c: &mut Criterion) {
     for size in SIZES {
         let values = vec![1.0_f64; size / 8];
         let bytes = vec![1_u8; size];
-        let mut segments = Segments::<_, PIECES>::new();
-        for piece in values.chunks(values.len().div_ceil(PIECES)) {
-            segments.push(Values::of(piece)).expect("room for a piece");
-        }
+        let spread = vec![1.0_f64; 2 * values.len() + PIECES * PIECES];
+        let (pieces, column) = (pieces(values.len()), column(values.len()));
+        let irregular = LayoutSource::new(spread.as_bytes(), 0, 1, &pieces).expect("it fits");
+        let every_other = LayoutSource::new(spread.as_bytes(), 0, 1, &column).expect("it fits");
         let mut group = c.benchmark_group(format!("gather {size} B"));
         group.throughput(Throughput::Bytes(size as u64));
         gather(&mut group, "bytes", &&*bytes);
         gather(&mut group, "values", &Values::of(&values));
         gather(&mut group, "items", &Items::new(Values::of(&values), 4));
-        gather(&mut group, "segments", &segments);
+        gather(&mut group, "eight pieces", &irregular);
+        gather(&mut group, "every other value", &every_other);
         swap(&mut group, "values, other byte order", &Values::of(&values));
         group.finish();
     }
@@ -82,13 +106,12 @@ fn scatters(c: &mut Criterion) {
         group.throughput(Throughput::Bytes(size as u64));
         scatter(&mut group, "bytes", &mut &mut *bytes);
         scatter(&mut group, "values", &mut ValuesMut::of(&mut values));
-        let mut segments = Segments::<_, PIECES>::new();
-        let length = values.len().div_ceil(PIECES);
-        for piece in values.chunks_mut(length) {
-            let piece = ValuesMut::of(piece);
-            assert!(segments.push(piece).is_ok(), "room for a piece");
+        let mut spread = vec![0.0_f64; 2 * values.len() + PIECES * PIECES];
+        let (pieces, column) = (pieces(values.len()), column(values.len()));
+        for (name, layout) in [("eight pieces", &pieces), ("every other value", &column)] {
+            let sink = LayoutSink::new(spread.as_mut_bytes(), 0, 1, layout);
+            scatter(&mut group, name, &mut sink.expect("it fits"));
         }
-        scatter(&mut group, "segments", &mut segments);
         group.finish();
     }
 }

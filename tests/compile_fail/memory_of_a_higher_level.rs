@@ -1,7 +1,12 @@
 //! The build detects memory of a higher level of datatypes than the composition supports.
 mod help;
 use help::*;
-use pombo_kernel::aspect::{Full, Homogeneous, NoDatatypes, Unbuffered, Unobserved};
+use pombo_kernel::WithLayout;
+use pombo_kernel::aspect::{Cap, Element, Full, Homogeneous, NoDatatypes, Unbuffered, Unobserved};
+use pombo_kernel::aspect::Storage;
+use pombo_kernel::layout::Entry;
+
+type Table = <Static as Storage>::Slice<Entry<Element>, Cap<4>>;
 
 #[cfg(feature = "wrong")]
 type Level = NoDatatypes; //~ kernel E0080
@@ -21,5 +26,5 @@ type Leveled = Composition<
 >;
 
 pub fn case(channel: SelfChannel<512>) -> Result<(), Error> {
-    Communicator::<Tag, SelfChannel<512>, Segmented<'_, 4>, Leveled>::new(channel).map(drop)
+    Communicator::<Tag, SelfChannel<512>, WithLayout<'_, Table>, Leveled>::new(channel).map(drop)
 }

@@ -1,4 +1,4 @@
-//! The contents of messages: bytes, values of one basic type, items of several such values, or scattered segments.
+//! The contents of messages: bytes, values of one basic type, items of several such values, or values in any layout.
 //! Source: the EPOS thesis, section 4.3, where a program's own symbols select the lowest level that suffices.
 //!
 //! The levels are kinds of [`Memory`](crate::Memory), so the kernel's own code is the same at every level, and a
@@ -20,7 +20,7 @@ pub enum Level {
     Basic,
     /// Items of several values of one basic type: the extent is a product.
     Contiguous,
-    /// Segments at any address: the extent is a sum.
+    /// Values at any displacements: the layout says the extent.
     Full,
 }
 

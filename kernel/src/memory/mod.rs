@@ -5,9 +5,11 @@
 //! in a [`BufferAccess`], named by [`Ticket`]s; the kernel never stores an address.
 
 mod typed;
+mod with_layout;
 mod word_width;
 
-pub use typed::{Items, Repeated, Segmented, Segments, Typed, Values, ValuesMut};
+pub use typed::{Items, Repeated, Typed, Values, ValuesMut};
+pub use with_layout::{LayoutSink, LayoutSource, WithLayout};
 
 use crate::aspect::Level;
 use core::marker::PhantomData;

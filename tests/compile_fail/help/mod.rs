@@ -5,7 +5,7 @@ pub use pombo_kernel::aspect::{Eager, Rendezvous, Static};
 pub use pombo_kernel::channel::SelfChannel;
 pub use pombo_kernel::matching::Linear;
 pub use pombo_kernel::{
-    Channel, Communicator, Composition, Config, Endpoint, Envelope, Error, Header, Lent, Peer,     Pattern, Port, Scope, Segmented, Capacities, Ticket,
+    Channel, Communicator, Composition, Config, Endpoint, Envelope, Error, Header, Lent, Peer,     Pattern, Port, Scope, Capacities, Ticket,
 };
 pub use zerocopy::little_endian::U32;
 pub use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
