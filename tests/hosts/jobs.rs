@@ -64,12 +64,17 @@ pub(crate) fn compile_for(library: Option<&Path>, test: &str, path: &str) -> Pat
 /// The networks between hosts.
 pub(crate) const NETS: [&str; 2] = ["udp", "ethernet:eth0"];
 
-/// Runs self-checking programs of `tests/c` on networks that lose `loss` per cent of the frames.
+/// Runs self-checking programs of `tests/c` on networks that lose `loss` per cent of the frames: without losses each on
+/// both, else the networks take turns, because losses take time.
 fn programs(hosts: &Hosts, test: &str, loss: &str) {
     let names = std::env::var("POMBO_PROGRAMS").unwrap_or_else(|_| PROGRAMS.to_owned());
-    for name in names.split_whitespace() {
+    for (turn, name) in names.split_whitespace().enumerate() {
         let program = compile(test, &format!("tests/c/{name}.c"));
-        for net in NETS {
+        let nets = match loss {
+            "0" => &NETS[..],
+            _ => &NETS[turn % 2..][..1],
+        };
+        for net in nets {
             let Some(mut command) = job(hosts) else {
                 return;
             };
@@ -343,7 +348,7 @@ fn a_chain_on_four_hosts_outlives_a_killed_rank() {
 
 /// An example: cargo builds it by itself only for those who run all tests of the package.
 fn example(name: &str) -> PathBuf {
-    cargo_build(|cargo| cargo.args(["--package", "pombo", "--example", name]));
+    cargo_build(|cargo| cargo.args(["--workspace", "--example", name]));
     let launcher = Path::new(env!("CARGO_BIN_EXE_pombo"));
     launcher.with_file_name("examples").join(name)
 }
