@@ -28,6 +28,8 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 7);
     if (rank == size - 1 && strcmp(end, "leave") == 0)
         return 0;
+    if (strcmp(end, "fail") == 0)
+        _exit(3);
     if (strcmp(end, "finalize") != 0)
         for (;;)
             pause();
@@ -104,6 +106,21 @@ fn leaving_without_finalize_is_a_failure() {
     assert_eq!(outcome.code, 1, "{outcome:?}");
     let message = "exited without calling MPI_Finalize; ending the other 3 ranks";
     assert!(outcome.err.contains("rank 3 (pid ") && outcome.err.contains(message));
+}
+
+/// Checks that ranks which have failed count as ranks that called MPI_Init.
+#[test]
+fn a_job_whose_ranks_all_fail_has_used_mpi() {
+    let program = compile("all-fail", "mpicc", &[]);
+    let mut command = pombo(["run", "--enable-recovery", "-n", "2"]);
+    let outcome = finish(command.arg(&program).arg("fail"));
+    assert_eq!(outcome.code, 3, "{outcome:?}");
+    assert_eq!(
+        outcome.err.matches("exited with code 3").count(),
+        2,
+        "{outcome:?}"
+    );
+    assert!(!outcome.err.contains("MPI_Init"), "{outcome:?}");
 }
 
 #[test]

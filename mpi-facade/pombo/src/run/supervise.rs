@@ -55,6 +55,8 @@ pub(crate) struct Supervisor {
     timeout: Option<(Instant, Duration)>,
     /// Whether a rank is expected to call `MPI_Init`.
     uses_mpi: bool,
+    /// Whether a rank that has ended had called `MPI_Init`.
+    dead_had_joined: bool,
     outlives_ranks: bool,
     /// Of the first rank that failed where the others go on.
     code: Option<u8>,
@@ -99,6 +101,7 @@ impl Supervisor {
                 .timeout
                 .and_then(|time| Some((Instant::now().checked_add(time)?, time))),
             uses_mpi: false,
+            dead_had_joined: false,
             outlives_ranks: limits.outlives_ranks,
             code: None,
             ending: None,
@@ -277,6 +280,7 @@ impl Supervisor {
             End::Unknown => (1, "ended in an unknown way".into()),
         };
         let first = self.ending.as_ref().and_then(|ending| ending.first);
+        self.dead_had_joined |= self.job.has_joined(index);
         self.job.mark_dead(index, first);
         if self.ending.is_some() {
             return;
@@ -314,7 +318,7 @@ impl Supervisor {
     }
 
     fn has_anybody_joined(&self) -> bool {
-        (0..self.ranks.len()).any(|rank| self.job.has_joined(rank))
+        self.dead_had_joined || (0..self.ranks.len()).any(|rank| self.job.has_joined(rank))
     }
 
     /// Returns, for example, "; ending the other 3 ranks", for a message about a rank that has left.
