@@ -12,7 +12,7 @@ use core::num::NonZeroU32;
 pub struct Part<'a, N, E> {
     /// Displacement of the first copy, in bytes.
     pub offset: i64,
-    /// Number of copies.
+    /// Number of copies; without any the part adds neither data nor bounds.
     pub count: u64,
     /// Bytes from one copy to the next.
     pub stride: i64,

@@ -21,7 +21,7 @@ pub struct Entry<E> {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Content<E> {
-    /// Values without gaps.
+    /// Values of this type, without gaps in memory.
     Run(E),
     /// Entries that stand together in the table.
     Group { first: u32, entries: NonZeroU32 },

@@ -19,8 +19,7 @@ pub use entry::Entry;
 
 use crate::aspect::{Element, Slice};
 
-/// Deepest nesting of groups of different contents; repetitions of a single run do not count, nor do layouts of one
-/// part.
+/// Deepest nesting of groups of entries. A repetition that one entry describes adds no group.
 pub const MAX_DEPTH: usize = 32;
 
 /// The layout of one item: which values it has, in order, and at which displacements in bytes.

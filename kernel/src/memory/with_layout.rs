@@ -4,7 +4,7 @@ use super::typed::{Values, ValuesMut};
 use super::{Memory, Sink, Source};
 use crate::Error;
 use crate::aspect::{Element, Level, Slice};
-use crate::layout::{Block, Entry, Layout};
+use crate::layout::{Entry, Layout};
 use core::marker::PhantomData;
 
 /// Items of a [`Layout`] in slices of bytes. `N` is the storage of the layout's table.
@@ -16,7 +16,7 @@ impl<'buf, N: Slice<Entry<Element>> + 'static> Memory for WithLayout<'buf, N> {
     type In = LayoutSink<'buf, N>;
 }
 
-/// Items to send.
+/// Items that a send gathers from a slice.
 #[derive(Debug)]
 pub struct LayoutSource<'buf, N> {
     memory: &'buf [u8],
@@ -79,12 +79,7 @@ impl<'buf, N: Slice<Entry<Element>>> Items<'buf, N> {
             .layout
             .blocks(self.items as u64, offset as u64, len as u64);
         for block in blocks {
-            let Block {
-                displacement,
-                stride,
-                ..
-            } = block;
-            let mut place = (self.origin as i64).wrapping_add(displacement);
+            let mut place = (self.origin as i64).wrapping_add(block.displacement);
             for _ in 0..block.count {
                 f(
                     place as usize,
@@ -92,7 +87,7 @@ impl<'buf, N: Slice<Entry<Element>>> Items<'buf, N> {
                     block.len as usize,
                     block.element,
                 );
-                place = place.wrapping_add(stride);
+                place = place.wrapping_add(block.stride);
             }
         }
     }
