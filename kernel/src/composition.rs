@@ -1,46 +1,13 @@
-//! A composition: one policy of each family, and the sizes of all tables. The only file that uses Cargo features.
+//! Compositions by type parameters, and the one that the Cargo features select. The only file that looks at features.
 
 use crate::aspect::{
     Buffering, Cap, Capacity, Datatypes, Homogeneous, Length, NoDatatypes, Observer,
     Representation, Storage, Transfer, Unbuffered, Unobserved,
 };
+use crate::config::{Config, Sizes};
+use crate::envelope::{self, EnvelopeFormat};
 use crate::matching::Matcher;
 use core::marker::PhantomData;
-
-/// The policies of a communicator. Libraries are generic over it; final programs name [`Selected`] or their own.
-pub trait Config: 'static {
-    /// The width of lengths.
-    type Length: Length;
-    /// The transfer protocol of payloads.
-    type Transfer: Transfer;
-    /// The matching of receives and messages.
-    type Matcher: Matcher;
-    /// The storage of tables.
-    type Storage: Storage;
-    /// The sizes of tables.
-    type Sizes: Sizes;
-    /// The events that are counted.
-    type Observer: Observer;
-    /// The datatypes of messages.
-    type Datatypes: Datatypes;
-    /// The representation of values between machines.
-    type Representation: Representation;
-    /// Whether the kernel may copy messages to send them later.
-    type Buffering: Buffering;
-}
-
-/// The sizes of all tables. Each bound names the error beyond it.
-pub trait Sizes: 'static {
-    /// Number of sends and receives in progress or unclaimed: beyond it [`Error::Full`](crate::Error::Full).
-    type Operations: Capacity;
-    /// Number of all unexpected messages, divided evenly among the peers as credit: beyond it senders keep their
-    /// messages.
-    type Pool: Capacity;
-    /// Payload of one unexpected message in bytes, which is also the longest eager message.
-    type Cell: Capacity;
-    /// Number of peers on the channel: beyond it [`Error::TooManyPeers`](crate::Error::TooManyPeers).
-    type Peers: Capacity;
-}
 
 /// A composition given by type parameters. The families after the sizes are off unless named.
 pub struct Composition<
@@ -55,6 +22,13 @@ pub struct Composition<
     B = Unbuffered,
 >(PhantomData<(L, T, M, S, Z, O, D, R, B)>);
 
+impl<L: Length, T: Transfer, M, S, Z, O, D, R, B> EnvelopeFormat
+    for Composition<L, T, M, S, Z, O, D, R, B>
+{
+    type Length = L;
+    type Transfer = T;
+}
+
 impl<L, T, M, S, Z, O, D, R, B> Config for Composition<L, T, M, S, Z, O, D, R, B>
 where
     L: Length,
@@ -67,8 +41,6 @@ where
     R: Representation,
     B: Buffering,
 {
-    type Length = L;
-    type Transfer = T;
     type Matcher = M;
     type Storage = S;
     type Sizes = Z;
@@ -136,6 +108,9 @@ pub type Selected = Composition<
     SelectedRepresentation,
     SelectedBuffering,
 >;
+
+/// Header, length and peer of a message in the composition `C`: see [`envelope::Envelope`].
+pub type Envelope<H, C = Selected> = envelope::Envelope<H, C>;
 
 /// Returns a number that two peers must share to interoperate: it covers the header's name and size, the length type,
 /// the transfer policy and the layout of the frames. Drivers compare it when a job starts. It is equal in programs that

@@ -2,20 +2,27 @@
 //! system, section 3.2 (`buf` is the loan, `complete` is the ticket).
 
 use crate::aspect::{Announced, Length, RendezvousField, Transfer};
-use crate::composition::{Config, Selected};
 use crate::header::{Header, Peer};
 use zerocopy::little_endian::U16;
 
+/// The policies that decide which fields an envelope has.
+pub trait EnvelopeFormat {
+    /// The width of lengths.
+    type Length: Length;
+    /// The transfer protocol of payloads.
+    type Transfer: Transfer;
+}
+
 /// Header, length and peer of a message. Fields that the composition `C` leaves out take no bytes.
 #[repr(C)]
-pub struct Envelope<H: Header, C: Config = Selected> {
+pub struct Envelope<H: Header, C: EnvelopeFormat> {
     header: H,
     len: C::Length,
     peer: U16,
     rendezvous: <C::Transfer as Transfer>::Field,
 }
 
-impl<H: Header, C: Config> Envelope<H, C> {
+impl<H: Header, C: EnvelopeFormat> Envelope<H, C> {
     /// Creates an envelope; returns `None` if the length does not fit the composition's length type.
     #[inline]
     pub(crate) fn new(
@@ -58,15 +65,15 @@ impl<H: Header, C: Config> Envelope<H, C> {
     }
 }
 
-impl<H: Header, C: Config> Clone for Envelope<H, C> {
+impl<H: Header, C: EnvelopeFormat> Clone for Envelope<H, C> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<H: Header, C: Config> Copy for Envelope<H, C> {}
+impl<H: Header, C: EnvelopeFormat> Copy for Envelope<H, C> {}
 
-impl<H: Header + core::fmt::Debug, C: Config> core::fmt::Debug for Envelope<H, C> {
+impl<H: Header + core::fmt::Debug, C: EnvelopeFormat> core::fmt::Debug for Envelope<H, C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Envelope")
             .field("header", &self.header)

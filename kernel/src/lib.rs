@@ -89,7 +89,8 @@ pub mod aspect;
 pub mod channel;
 mod communicator;
 mod composition;
-mod envelope;
+mod config;
+pub mod envelope;
 mod error;
 mod forward;
 mod frame;
@@ -107,8 +108,8 @@ pub use communicator::{
     Communicator, Completed, Endpoint, Limits, Mode, PointToPoint, Port, PortView, Ports,
     SCOPE_LOANS, Scope, Single,
 };
-pub use composition::{Capacities, Composition, Config, Selected, Sizes, fingerprint};
-pub use envelope::Envelope;
+pub use composition::{Capacities, Composition, Envelope, Selected, fingerprint};
+pub use config::{Config, Sizes};
 pub use error::{Error, Refused};
 pub use header::{Header, Pattern, Peer, Wire};
 pub use memory::{
@@ -120,7 +121,9 @@ pub use patterns::{Any, Exact, Select};
 
 /// Items for authors of a protocol library such as MPI on the kernel, in addition to those for programs.
 pub mod facade {
-    pub use crate::communicator::{COPY_OVERHEAD, Lengths, Peeked, PointToPointExt};
+    pub use crate::communicator::{
+        Awaited, COPY_OVERHEAD, Inspect, Lengths, Peeked, PointToPointExt,
+    };
 }
 
 // The expansion of `header!` names this package from outside, and the package's tests are inside.

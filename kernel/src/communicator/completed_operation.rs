@@ -1,6 +1,6 @@
 //! The result of a finished operation.
 
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::header::Header;

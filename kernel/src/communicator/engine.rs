@@ -9,7 +9,7 @@ use super::post::Mode;
 use super::state::State;
 use crate::aspect::{Buffering, Capacity, Transfer};
 use crate::channel::{Arrival, Channel, Event, FrameHandler};
-use crate::composition::{Config, Sizes};
+use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
 use crate::header::{Header, Peer};

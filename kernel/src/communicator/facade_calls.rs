@@ -6,7 +6,7 @@ use super::lent_buffers::BufferLending;
 use super::operation::{OpState, Owner};
 use super::point_to_point::PointToPoint;
 use crate::aspect::Buffering;
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
 use crate::header::{Header, Peer};

@@ -13,7 +13,7 @@ use super::operation::{OpState, Owner};
 use super::peer_state::QuerySent;
 use super::state::State;
 use crate::aspect::Maybe;
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;

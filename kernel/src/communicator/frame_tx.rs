@@ -3,7 +3,7 @@
 use super::port_mux::PortTx;
 use super::state::State;
 use crate::channel::{ChannelError, Cookie, Sent};
-use crate::composition::Config;
+use crate::config::Config;
 use crate::frame::{Kind, PREAMBLE, Writer};
 use crate::header::{Header, Peer};
 use crate::memory::Part;

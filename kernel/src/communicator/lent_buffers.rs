@@ -2,7 +2,7 @@
 
 use super::send_copies::SendCopies;
 use crate::aspect::{Buffering, Maybe, Representation, Slice, Storage};
-use crate::composition::{Config, Sizes};
+use crate::config::{Config, Sizes};
 use crate::memory::{BufferAccess, Loan, Memory, Part, Sink, Source, Ticket};
 use core::mem::MaybeUninit;
 

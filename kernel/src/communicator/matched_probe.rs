@@ -4,7 +4,7 @@
 use super::operation::{OpState, Owner};
 use super::state::State;
 use crate::aspect::{Maybe, Transfer};
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::header::Header;

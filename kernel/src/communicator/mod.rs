@@ -5,6 +5,7 @@ mod engine;
 mod facade_calls;
 mod flow_control;
 mod frame_tx;
+mod inspection;
 mod lent_buffers;
 mod matched_probe;
 mod operation;
@@ -27,6 +28,7 @@ mod state;
 
 pub use completed_operation::{Completed, Peeked};
 pub use facade_calls::PointToPointExt;
+pub use inspection::{Awaited, Inspect};
 pub use point_to_point::PointToPoint;
 pub use ports::{Communicator, Endpoint, Lengths, Limits, Port, PortView, Ports, Single};
 pub use post::Mode;

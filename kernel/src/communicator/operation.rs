@@ -1,7 +1,7 @@
 //! The state of one send or receive, independent of queues and peers; `state` keeps it.
 
 use crate::aspect::{Buffering, Length, Maybe, Transfer};
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;

@@ -4,7 +4,7 @@ use super::operation::OpState;
 use super::peer_state::{FlowControl, ReceiverHints};
 use super::state::State;
 use crate::aspect::Maybe;
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::header::{Header, Peer};

@@ -2,7 +2,7 @@
 //! and `flow_control`, `receiver_initiated` and the send and receive paths update it.
 
 use crate::aspect::{Buffering, Maybe, Representation, Transfer};
-use crate::composition::Config;
+use crate::config::Config;
 use crate::frame::{Handle, Kind, PREAMBLE, preamble};
 use crate::header::Header;
 use crate::memory::Ticket;

@@ -6,19 +6,18 @@
 use super::completed_operation::Completed;
 use super::engine::Engine;
 use super::lent_buffers::BufferLending;
-use super::port_mux::{MultiPort, OtherPorts, PortMux, SinglePort};
-use super::ports::{Communicator, Port, PortView};
+use super::port_mux::PortMux;
 use super::post::Mode;
 use super::scope::Scope;
 use crate::channel::Channel;
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
 use crate::header::{Header, Peer};
-use crate::memory::{Lent, Memory, Source, Ticket};
+use crate::memory::{Memory, Source, Ticket};
 
 /// Defines the methods: `calls!(pub HEADER, CHANNEL, MEMORY, COMPOSITION, MUX)`, where the mux of a scope's port lives
-/// for `'s`.
+/// for `'s`. The file that calls it imports what the methods name.
 macro_rules! calls {
     ($vis:vis $H:ty, $L:ty, $M:ty, $C:ty, $W:ty) => {
         /// Sends and waits until `bytes` may change (blocking).
@@ -277,25 +276,9 @@ macro_rules! calls {
     };
 }
 
-/// Sends, receives and their completion. Only the calls whose names say so (`wait`, `send`, `recv`, `wait_probe`)
-/// block; progress happens inside calls.
-impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
-    calls!(pub H, L, M, C, SinglePort);
-}
+pub(super) use calls;
 
-/// The methods of a [`Communicator`], for one port of an endpoint.
-impl<H: Header, L: Channel, M: Memory, C: Config, O: OtherPorts<L>>
-    PortView<'_, L, Port<H, M, C>, O>
-{
-    calls!(pub H, L, M, C, MultiPort<'s, L>);
-}
-
-/// The methods of a [`Communicator`], inside a scope.
-impl<'b, H: Header, L: Channel, C: Config, W: PortMux<L>> Scope<'_, 'b, H, L, C, W> {
-    calls!(pub H, L, Lent<'b>, C, W::Reborrowed<'s>);
-}
-
-/// The methods that a [`Communicator`], a [`PortView`] and a [`Scope`] share, for code that is generic over them; a
+/// The methods that a [`Communicator`](crate::Communicator), a [`PortView`](crate::PortView) and a [`Scope`] share, for code that is generic over them; a
 /// program that names its type does not need the trait. It is sealed, as the type that its hidden method returns is
 /// private to the kernel.
 pub trait PointToPoint {

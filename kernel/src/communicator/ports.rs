@@ -4,19 +4,24 @@
 //! each [`Port`] has its own header, queues, pool and credit, so unread traffic of one never stops another. A
 //! [`Communicator`] is an endpoint with a single port, and pays nothing for the others.
 
+use super::completed_operation::Completed;
 use super::engine::Engine;
 use super::lent_buffers::{BufferLending, BufferTable};
-use super::point_to_point::PointToPoint;
+use super::point_to_point::{PointToPoint, calls};
 use super::port_mux::{Demuxed, MultiPort, NumberedTx, OtherPorts, SinglePort};
+use super::post::Mode;
+use super::scope::Scope;
 use super::state::State;
 use crate::aspect::{Counters, Datatypes, Statistics};
 use crate::channel::{Channel, Event, MIN_LIMIT};
-use crate::composition::{Config, Selected};
-use crate::error::Error;
+use crate::composition::Selected;
+use crate::config::Config;
+use crate::envelope::Envelope;
+use crate::error::{Error, Refused};
 use crate::frame::{Handle, PREAMBLE};
 use crate::header::{Header, Peer};
 use crate::matching::{Expected, Unexpected};
-use crate::memory::Memory;
+use crate::memory::{Memory, Source, Ticket};
 
 /// The queues and loans of one header type.
 pub struct Port<H: Header, M: Memory, C: Config = Selected> {
@@ -168,6 +173,12 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
     }
 }
 
+/// Sends, receives and their completion. Only the calls whose names say so (`wait`, `send`, `recv`, `wait_probe`)
+/// block; progress happens inside calls.
+impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
+    calls!(pub H, L, M, C, SinglePort);
+}
+
 impl<H: Header, L: Channel, M: Memory, C: Config> PointToPoint for Communicator<H, L, M, C> {
     type Header = H;
     type Channel = L;
@@ -214,6 +225,13 @@ impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>>
     pub fn rejected(&self) -> u64 {
         self.port.state.rejected
     }
+}
+
+/// The methods of a [`Communicator`], for one port of an endpoint.
+impl<H: Header, L: Channel, M: Memory, C: Config, O: OtherPorts<L>>
+    PortView<'_, L, Port<H, M, C>, O>
+{
+    calls!(pub H, L, M, C, MultiPort<'s, L>);
 }
 
 impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>> PointToPoint

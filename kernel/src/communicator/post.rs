@@ -4,7 +4,7 @@ use super::operation::{OpState, Owner};
 use super::port_mux::PortTx;
 use super::state::{ANY, State};
 use crate::aspect::{Capacity, Cell, Counter, Counters, Maybe, Transfer};
-use crate::composition::{Config, Sizes};
+use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::header::{Header, Pattern, Peer};

@@ -9,7 +9,7 @@ use super::peer_state::{PeerState, QuerySent};
 use super::remote_probes::{Answer, AskResult, MAX_QUERIES, ProbeQuery, is_newer};
 use super::state::State;
 use crate::aspect::Maybe;
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::header::{Header, Pattern, Peer};

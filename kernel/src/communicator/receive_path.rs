@@ -6,7 +6,7 @@ use super::peer_state::{QuerySent, sends_byte_order};
 use super::state::State;
 use crate::aspect::{Announced, Cell, Counter, Counters, Maybe, Transfer};
 use crate::channel::{Arrival, Cookie, CopyTarget, Event};
-use crate::composition::{Config, Sizes};
+use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::{EagerHeader, Handle, Kind, Reader};

@@ -12,7 +12,7 @@ use super::peer_state::{OwnHint, ReceiverHints};
 use super::port_mux::PortTx;
 use super::state::State;
 use crate::aspect::{Length, Maybe, Transfer};
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::frame::{Handle, Kind, Writer};
 use crate::header::{Header, Pattern, Peer};

@@ -1,7 +1,7 @@
 //! The queries of probes to senders that hold messages, and the answers. It is independent of peer states: `state`
 //! keeps it, and `probe` uses it.
 
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::frame::Handle;
 use crate::header::{Header, Pattern, Peer};

@@ -4,7 +4,7 @@
 use super::operation::OpState;
 use super::state::State;
 use crate::aspect::{Counter, Counters};
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;

@@ -4,17 +4,19 @@
 //! `?` or by a panic, every incomplete operation is cancelled: receives are unposted, sends are withdrawn, and a peer
 //! that had already matched one gets [`Error::Revoked`]. Nothing waits for the peer.
 
+use super::completed_operation::Completed;
 use super::engine::Engine;
 use super::lent_buffers::{BufferLending, copy_in, fill, part, room};
-use super::point_to_point::PointToPoint;
+use super::point_to_point::{PointToPoint, calls};
 use super::port_mux::{PortMux, SinglePort};
+use super::post::Mode;
 use super::state::State;
 use crate::channel::Channel;
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
 use crate::header::{Header, Peer};
-use crate::memory::{BufferAccess, Lent, Loan, Part, Source, Ticket};
+use crate::memory::{BufferAccess, Lent, Loan, Memory, Part, Source, Ticket};
 
 /// The largest number of operations with loans in one scope; beyond it posting fails with [`Error::Full`].
 pub const SCOPE_LOANS: usize = 16;
@@ -141,6 +143,11 @@ impl<'buf, H: Header, L: Channel, C: Config, W: PortMux<L>> Scope<'_, 'buf, H, L
             Ok(_) => completed.envelope.ok_or(Error::UnknownTicket),
         }
     }
+}
+
+/// The methods of a [`Communicator`](crate::Communicator), inside a scope.
+impl<'b, H: Header, L: Channel, C: Config, W: PortMux<L>> Scope<'_, 'b, H, L, C, W> {
+    calls!(pub H, L, Lent<'b>, C, W::Reborrowed<'s>);
 }
 
 impl<'buf, H: Header, L: Channel, C: Config, W: PortMux<L>> PointToPoint

@@ -9,7 +9,7 @@
 
 use super::lent_buffers::swaps;
 use crate::aspect::{Buffering, Capacity, Cell, Slice, Storage};
-use crate::composition::{Config, Sizes};
+use crate::config::{Config, Sizes};
 use crate::matching::CellOf;
 use crate::memory::{Source, Ticket};
 

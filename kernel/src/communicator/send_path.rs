@@ -10,7 +10,7 @@ use super::port_mux::PortTx;
 use super::state::State;
 use crate::aspect::{Counter, Counters, Length, Maybe, Transfer};
 use crate::channel::{ChannelError, Cookie, Sent};
-use crate::composition::Config;
+use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::{EagerHeader, Handle, Kind, PREAMBLE, Writer};

@@ -5,7 +5,7 @@ use super::port_mux::{OtherPorts, PortMux};
 use super::ports::{Communicator, Port, PortView};
 use super::scope::Scope;
 use crate::channel::Channel;
-use crate::composition::Config;
+use crate::config::Config;
 use crate::error::Refused;
 use crate::header::{Header, Peer};
 use crate::memory::{Memory, Ticket};

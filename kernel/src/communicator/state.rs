@@ -15,7 +15,7 @@ use crate::aspect::{
     Buffering, Capacity, Counter, Counters, Maybe, Observer, Representation, Slice, Storage,
     Transfer,
 };
-use crate::composition::{Config, Sizes};
+use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;

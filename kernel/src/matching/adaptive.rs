@@ -3,7 +3,7 @@
 use super::bins::hash;
 use super::indexed::Indexed;
 use super::{Arrived, Expected, Matcher, Posted, Search, Sequence, Unexpected};
-use crate::composition::{Config, Sizes};
+use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::header::{Header, MAX_CLASSES, Pattern, Peer};
 

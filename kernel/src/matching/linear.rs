@@ -2,7 +2,7 @@
 
 use super::{Arrived, Expected, Matcher, Posted, Search, Sequence, Unexpected};
 use crate::aspect::{Slice, Storage, Transfer};
-use crate::composition::{Config, Sizes};
+use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::header::{Header, Pattern, Peer};
 use crate::slab::{Entry, Queue, Slab};

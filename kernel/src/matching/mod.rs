@@ -25,13 +25,14 @@ pub use none::{Fifo, NoExpected, NoQueues};
 pub use sequence::Sequence;
 
 use crate::aspect::{Cell, Storage, Transfer};
-use crate::composition::{Config, Sizes};
-use crate::envelope::Envelope;
+use crate::config::{Config, Sizes};
+use crate::envelope::{Envelope, EnvelopeFormat};
 use crate::header::{Header, Pattern, Peer};
 
 /// The sequence numbers of a composition's receives.
-pub type SequenceOf<C> =
-    <<C as Config>::Matcher as Matcher>::Sequence<<<C as Config>::Transfer as Transfer>::Sequence>;
+pub type SequenceOf<C> = <<C as Config>::Matcher as Matcher>::Sequence<
+    <<C as EnvelopeFormat>::Transfer as Transfer>::Sequence,
+>;
 
 /// The policy family.
 pub trait Matcher: 'static {

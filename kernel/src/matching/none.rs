@@ -3,7 +3,7 @@
 
 use super::linear::ListOf;
 use super::{Arrived, Expected, Matcher, Posted, Search, Sequence, Unexpected};
-use crate::composition::{Config, Sizes};
+use crate::config::{Config, Sizes};
 use crate::envelope::Envelope;
 use crate::header::{Header, Peer};
 
