@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
-use pombo_netdrivers::shm::{FRAME_LIMIT, MAX_RANKS, RankState, Segment, Shm, ShmError};
+use pombo_netdrivers::shm::{
+    FRAME_LIMIT, MAX_ANSWER, MAX_RANKS, RankState, Segment, Shm, ShmError,
+};
 use pombo_netdrivers::shm::{bootstrap, bootstrap_within};
 use pombo_testing::conformance::HANG;
 
@@ -109,7 +111,7 @@ fn what_is_no_segment_is_refused() {
         (
             8,
             ShmError::Version {
-                ours: 6,
+                ours: 9,
                 theirs: 77,
             },
         ),
@@ -130,6 +132,15 @@ fn nobody_can_cut_a_segment_short() {
     let segment = Segment::create(2, 0).expect("a segment");
     let file = file_of(&segment);
     assert!(file.set_len(4096).is_err() && file.set_len(1 << 40).is_err());
+}
+
+#[test]
+fn ranks_have_the_numbers_of_their_job_once_somebody_has_recorded_them() {
+    let segment = Segment::create(2, 0).unwrap();
+    segment.set_job_rank(1, 0);
+    segment.set_job_rank(2, 9);
+    let numbers = [0, 1, 2].map(|rank| segment.job_rank(rank));
+    assert_eq!(numbers, [None, Some(0), None]);
 }
 
 #[test]
@@ -198,6 +209,8 @@ fn a_world_of_one_needs_nobody() {
 /// Whatever a file holds, ranks may lose each other but neither crash nor read beyond it.
 #[test]
 fn damage_is_survived() {
+    // Where the rings of three ranks begin, and the size of each.
+    const RINGS: u64 = 8192;
     const RING: u64 = (FRAME_LIMIT as u64 + 8) * 4;
     let mut rng = 1_u64;
     let mut roll = move || {
@@ -221,7 +234,7 @@ fn damage_is_survived() {
             let (ring, granule) = (roll() % 9, roll() % 30);
             let place = match roll() % 3 {
                 0 => roll() % (size / 64) * 64,
-                _ => size - (9 - ring) * RING + granule * 64,
+                _ => RINGS + ring * RING + granule * 64,
             };
             let word = match roll() % 4 {
                 0 => u64::MAX,
@@ -343,4 +356,34 @@ fn join<T>(thread: JoinHandle<T>) -> T {
 /// A name that no other run of this test uses.
 fn job(name: &str) -> String {
     format!("{name}-{}", std::process::id())
+}
+
+#[test]
+fn a_question_is_answered_once_by_each_rank() {
+    let segment = Segment::create(2, 0).expect("a segment");
+    let mut rank = attach(&segment, 1, 0).expect("a rank");
+    assert_eq!(rank.open_question(), None);
+    let question = segment.ask();
+    assert_eq!(rank.open_question(), Some(question));
+    assert_eq!(segment.answer(1, question), None);
+    let text = "it waits".repeat(700);
+    rank.answer(question, text.as_bytes());
+    assert_eq!(rank.open_question(), None);
+    let cut = text.as_bytes()[..MAX_ANSWER].to_vec();
+    assert_eq!(
+        segment.answer(1, question),
+        Some(cut),
+        "it is cut to the room"
+    );
+    assert_eq!(segment.answer(0, question), None);
+    assert_eq!(segment.answer(2, question), None, "there is no such rank");
+
+    let (first, second) = (segment.ask(), segment.ask());
+    rank.answer(second, b"");
+    let answers = [first, second].map(|question| segment.answer(1, question));
+    assert_eq!(
+        answers,
+        [Some(vec![]), Some(vec![])],
+        "a later answer counts"
+    );
 }

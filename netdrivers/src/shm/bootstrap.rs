@@ -13,7 +13,7 @@ use super::file::File;
 use super::layout::{Layout, MAGIC, VERSION};
 use super::pid_monitor;
 use super::segment::Segment;
-use crate::wait::constants::{BOOTSTRAP_RETRY, BOOTSTRAP_TIMEOUT, HELLO_TIMEOUT};
+use crate::wait::constants::{BOOTSTRAP_NOTICE, BOOTSTRAP_RETRY, BOOTSTRAP_TIMEOUT, HELLO_TIMEOUT};
 
 /// Joins the job of that name on this machine as one of `ranks` ranks of the same user. Returns when the segment
 /// exists; in rank 0 when all others have fetched it.
@@ -36,21 +36,69 @@ pub fn bootstrap_within(
     fingerprint: u64,
     limit: Duration,
 ) -> Result<Shm, ShmError> {
+    join(job, (rank, ranks), fingerprint, limit, &mut |_| {})
+}
+
+/// Joins a job as [`bootstrap()`]. Calls `waiting` once if that takes longer than [`BOOTSTRAP_NOTICE`], with the number
+/// of ranks that have joined, as far as this rank knows: rank 0 counts them, and the others know of themselves.
+///
+/// # Errors
+/// As [`bootstrap()`].
+pub fn bootstrap_observed(
+    job: &str,
+    rank: usize,
+    ranks: usize,
+    fingerprint: u64,
+    waiting: &mut dyn FnMut(usize),
+) -> Result<Shm, ShmError> {
+    join(job, (rank, ranks), fingerprint, BOOTSTRAP_TIMEOUT, waiting)
+}
+
+fn join(
+    job: &str,
+    (rank, ranks): (usize, usize),
+    fingerprint: u64,
+    limit: Duration,
+    waiting: &mut dyn FnMut(usize),
+) -> Result<Shm, ShmError> {
     let deadline = Deadline::after(limit);
+    let mut notice = Notice {
+        due: Some(deadline.within(BOOTSTRAP_NOTICE)),
+        waiting,
+    };
     Layout::new(ranks)?;
     if rank >= ranks {
         return Err(ShmError::NoSuchRank { rank, ranks });
     }
     if rank > 0 {
-        let segment = fetch(&JobAddress::of(job)?, rank, ranks, deadline)?;
+        let segment = fetch(&JobAddress::of(job)?, rank, ranks, deadline, &mut notice)?;
         return Shm::attach(segment, rank, fingerprint);
     }
     let segment = Segment::create(ranks, fingerprint)?;
     if ranks > 1 {
         segment.set_monitored_pid(0, pid_monitor::pid());
-        serve(&segment, &JobAddress::of(job)?, deadline)?;
+        serve(&segment, &JobAddress::of(job)?, deadline, &mut notice)?;
     }
     Shm::attach(segment, rank, fingerprint)
+}
+
+/// What is said once of a long wait.
+struct Notice<'a> {
+    /// When it is due; `None` once it was said.
+    due: Option<Deadline>,
+    waiting: &'a mut dyn FnMut(usize),
+}
+
+impl Notice<'_> {
+    /// Says it if it is due. Returns whether it was.
+    fn say(&mut self, joined: usize) -> bool {
+        let is_due = self.due.is_some_and(Deadline::is_over);
+        if is_due {
+            self.due = None;
+            (self.waiting)(joined);
+        }
+        is_due
+    }
 }
 
 /// The first message of a rank: [`MAGIC`], [`VERSION`], its number of ranks, its rank.
@@ -64,7 +112,12 @@ const OTHER_VERSION: u64 = 1;
 const OTHER_JOB: u64 = 2;
 const RANK_TAKEN: u64 = 3;
 
-fn serve(segment: &Segment, address: &JobAddress, deadline: Deadline) -> Result<(), ShmError> {
+fn serve(
+    segment: &Segment,
+    address: &JobAddress,
+    deadline: Deadline,
+    notice: &mut Notice<'_>,
+) -> Result<(), ShmError> {
     let ranks = segment.ranks();
     let taken = |error: ShmError| match error {
         error if error.is(libc::EADDRINUSE) => ShmError::RankTaken { rank: 0 },
@@ -77,10 +130,13 @@ fn serve(segment: &Segment, address: &JobAddress, deadline: Deadline) -> Result<
         segment.set_pid_namespace(space);
     }
     while joined.contains(&false) {
-        match listener.accept(deadline) {
+        match listener.accept(notice.due.unwrap_or(deadline)) {
             Ok(Some(client)) => welcome(&client, segment, &mut joined, deadline),
             Ok(None) => {
                 let joined = joined.iter().filter(|joined| **joined).count();
+                if notice.say(joined) && !deadline.is_over() {
+                    continue;
+                }
                 return Err(ShmError::RanksMissing { joined, ranks });
             }
             Err(error) => return Err(error),
@@ -131,12 +187,14 @@ fn fetch(
     rank: usize,
     ranks: usize,
     deadline: Deadline,
+    notice: &mut Notice<'_>,
 ) -> Result<Segment, ShmError> {
     let mut pause = *BOOTSTRAP_RETRY.start();
     while !deadline.is_over() {
         if let Some(segment) = ask(address, rank, ranks, deadline)? {
             return Ok(segment);
         }
+        notice.say(1);
         deadline.pause(Duration::from_millis(pause));
         pause = (pause * 2).min(*BOOTSTRAP_RETRY.end());
     }

@@ -14,6 +14,7 @@ use super::futex::Futex;
 use super::layout::{FRAME_LIMIT, MAX_RANKS};
 use super::membership::Membership;
 use super::pid_monitor;
+use super::questions::Question;
 use super::received_frame::{ClosureHandler, EventHandler, Frame, FrameHandlerAdapter};
 use super::ring::RingError;
 use super::segment::{RankState, Segment};
@@ -48,9 +49,15 @@ pub struct Shm {
     pub(super) pending_reads: PendingReads,
     /// The socket at which this rank sleeps if it waits for a network too.
     wake_socket: Option<WakeSocket>,
+    /// The last question for which this rank has woken, and the last one that it has answered.
+    seen_question: Question,
+    answered: Question,
     /// The last field, as the connections and the groups point into its segment.
     pub(super) members: Membership,
 }
+
+/// Frames from this length on, in bytes, lie beside the ring if all ranks have processors of their own.
+const LONG_FRAME: usize = 8 << 10;
 
 /// Number of frames that one poll takes from one peer before it polls the next.
 const PER_PEER: usize = 16;
@@ -86,6 +93,8 @@ impl Shm {
             groups: Groups::default(),
             pending_reads: PendingReads::default(),
             wake_socket: None,
+            seen_question: 0,
+            answered: 0,
             members: Membership::new(segment, Peer(rank as u16)),
         };
         shm.refresh_membership();
@@ -112,6 +121,20 @@ impl Shm {
     /// Returns the segment, for the states of the other ranks.
     pub fn segment(&self) -> &Segment {
         &self.members.segment
+    }
+
+    /// Returns the question that this rank has not answered, if there is one.
+    #[inline]
+    pub fn open_question(&self) -> Option<Question> {
+        let question = self.segment().question();
+        (question != self.answered).then_some(question)
+    }
+
+    /// Answers a question, with at most [`MAX_ANSWER`](super::MAX_ANSWER) bytes of text.
+    pub fn answer(&mut self, question: Question, text: &[u8]) {
+        let rank = self.me().index();
+        self.segment().set_answer(rank, question, text);
+        self.answered = question;
     }
 
     /// Returns the source of the deaths of other ranks.
@@ -182,6 +205,7 @@ impl Shm {
             .0
             .sleep(until, limit, park, || self.has_pending());
         self.blocked.clear();
+        self.seen_question = self.members.segment.question();
         self.monitor_peers();
     }
 
@@ -212,6 +236,7 @@ impl Shm {
     fn has_pending(&self) -> bool {
         let of = |rank: &u16| &self.connections[usize::from(*rank)];
         self.members.has_changed()
+            || self.seen_question != self.members.segment.question()
             || self.words().any(|word| self.new_senders(word) != 0)
             || self.active.iter().any(|rank| of(rank).has_pending())
             || self
@@ -261,8 +286,8 @@ impl Channel for Shm {
         let connection = self.connections.get_mut(index);
         let connection = connection.ok_or(ChannelError::NoSuchPeer(to))?;
         let len = Part::total(parts);
-        if len > FRAME_LIMIT {
-            return self.expose(to, cookie, parts);
+        if len >= LONG_FRAME {
+            return self.send_long(to, cookie, parts);
         }
         if connection.closed {
             return Err(ChannelError::PeerLost(to));
@@ -270,11 +295,7 @@ impl Channel for Shm {
         if let Err(error) = connection.outbound.push(len, parts) {
             return Err(self.ring_failed(to, error));
         }
-        if !connection.announced {
-            announce(&self.members.segment, self.members.me, index);
-            connection.announced = true;
-        }
-        connection.event_count().notify(WaitFor::Frame, &self.park);
+        announce(connection, &self.members, to, &self.park);
         Ok(Sent::Done)
     }
 
@@ -398,6 +419,35 @@ impl Shm {
         }
     }
 
+    /// Sends a frame of [`LONG_FRAME`] bytes or more.
+    #[cold]
+    #[inline(never)]
+    fn send_long(
+        &mut self,
+        to: Peer,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        let len = Part::total(parts);
+        if len > FRAME_LIMIT {
+            return self.expose(to, cookie, parts);
+        }
+        let connection = &mut self.connections[to.index()];
+        if connection.closed {
+            return Err(ChannelError::PeerLost(to));
+        }
+        // A reader on the same processor finds what the ring holds in its caches.
+        let pushed = match self.wait_policy.spins() {
+            true => connection.push_long(len, parts),
+            false => connection.outbound.push(len, parts),
+        };
+        if let Err(error) = pushed {
+            return Err(self.ring_failed(to, error));
+        }
+        announce(connection, &self.members, to, &self.park);
+        Ok(Sent::Done)
+    }
+
     #[cold]
     pub(super) fn ring_failed(&mut self, to: Peer, error: RingError) -> ChannelError {
         if error == RingError::Full {
@@ -421,12 +471,16 @@ fn activate(active: &mut Vec<u16>, peer: Peer) {
     }
 }
 
-/// Announces this rank to a peer, which then polls the ring.
-#[cold]
-pub(super) fn announce(segment: &Segment, me: Peer, to: usize) {
-    let me = me.index();
-    let senders = &segment.control(to).senders.0[me / 64];
-    senders.fetch_or(1 << (me % 64), Ordering::Release);
+/// Tells a peer of the frame that this rank has just written for it.
+#[inline(always)]
+pub(super) fn announce(connection: &mut Connection, members: &Membership, to: Peer, park: &Futex) {
+    if !connection.announced {
+        let me = members.me.index();
+        let senders = &members.segment.control(to.index()).senders.0[me / 64];
+        senders.fetch_or(1 << (me % 64), Ordering::Release);
+        connection.announced = true;
+    }
+    connection.event_count().notify(WaitFor::Frame, park);
 }
 
 impl Drop for Shm {

@@ -4,20 +4,24 @@ use pombo_kernel::channel::Event;
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
+use alloc::boxed::Box;
 use core::ptr::NonNull;
 
 use super::cma::RemoteBuffer;
 use super::event_count::EventCount;
 use super::layout::Control;
+use super::long_frames::{LongConsumer, LongProducer};
 use super::read_acks::{ReadAck, ReadAcks};
 use super::received_frame::{EventHandler, Frame};
-use super::ring::{Consumer, Producer, RingError};
+use super::ring::{Consumer, EXPOSED, LONG, Producer, RingError};
 use super::ring_memory::RingMemory;
 use super::segment::Segment;
 
 pub(super) struct Connection {
     pub(super) outbound: Producer<RingMemory>,
     inbound: Consumer<RingMemory>,
+    /// Long frames to the peer and from it. They lie apart, as the fields around are in use all the time.
+    long: Box<(LongProducer, LongConsumer)>,
     control: NonNull<Control>,
     /// The peer's acknowledgements of memory exposed here, and this rank's acknowledgements of the peer's.
     acks: [NonNull<ReadAcks>; 2],
@@ -51,15 +55,19 @@ impl Connection {
     /// for these two ranks.
     pub(super) unsafe fn new(segment: &Segment, me: usize, connection: usize) -> Self {
         // SAFETY: the caller's contract; a claimed rank alone writes to its peers and reads from them.
-        let (outbound, inbound) = unsafe {
+        let ((outbound, long_outbound), (inbound, long_inbound)) = unsafe {
             (
-                segment.ring_memory(me, connection),
-                segment.ring_memory(connection, me),
+                segment.pair_memory(me, connection),
+                segment.pair_memory(connection, me),
             )
         };
         Self {
             outbound: Producer::new(outbound),
             inbound: Consumer::new(inbound),
+            long: Box::new((
+                LongProducer::new(long_outbound),
+                LongConsumer::new(long_inbound),
+            )),
             control: NonNull::from(segment.control(connection)),
             acks: [segment.acks(me, connection), segment.acks(connection, me)],
             exposed: 0,
@@ -84,9 +92,21 @@ impl Connection {
         unsafe { self.acks[usize::from(own)].as_ref() }
     }
 
+    /// Appends a frame of `len` bytes, which lies beside the ring.
+    pub(super) fn push_long(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
+        // The consumer frees the frame before its record: if there is no room now, the ring tells when there is.
+        self.outbound.look_for_room()?;
+        let place = self.long.0.write(len, parts)?;
+        let record = place.record();
+        self.outbound
+            .push_flagged(LONG, record.len(), &[Part::Bytes(&record)])?;
+        self.long.0.commit(place);
+        Ok(())
+    }
+
     /// Exposes memory; returns the number of the read.
     pub(super) fn expose(&mut self, len: usize, parts: &[Part<'_>]) -> Result<u64, RingError> {
-        self.outbound.push_flagged(len, parts)?;
+        self.outbound.push_flagged(EXPOSED, len, parts)?;
         self.exposed += 1;
         Ok(self.exposed)
     }
@@ -126,11 +146,14 @@ impl Connection {
         while frames < most {
             // SAFETY: as in `event_count` and `acks`.
             let (control, acks) = unsafe { (self.control.as_ref(), self.acks[1].as_ref()) };
-            let taken = self.inbound.pop(|bytes, flagged| {
-                if flagged {
+            let long = &self.long;
+            let taken = self.inbound.pop(|bytes, flags| {
+                if flags == 0 {
+                    deliver(peer, bytes, handler);
+                } else if flags == LONG {
+                    deliver_long(peer, bytes, &long.1, handler);
+                } else {
                     deliver_exposed(peer, bytes, control, acks, handler);
-                } else if !handler.take(peer, bytes) {
-                    handler.handle(Event::Arrival(Frame::new(peer, bytes, None)));
                 }
             });
             match taken {
@@ -148,6 +171,20 @@ impl Connection {
         let lost = false;
         Served { frames, lost }
     }
+}
+
+/// Hands a frame over: to the kernel's short path, or as an event.
+#[inline(always)]
+fn deliver(peer: Peer, frame: &[u8], handler: &mut impl EventHandler) {
+    if !handler.take(peer, frame) {
+        handler.handle(Event::Arrival(Frame::new(peer, frame, None)));
+    }
+}
+
+/// Delivers a frame that lies beside the ring.
+#[inline(never)]
+fn deliver_long(peer: Peer, record: &[u8], long: &LongConsumer, handler: &mut impl EventHandler) {
+    long.take(record, |frame| deliver(peer, frame, handler));
 }
 
 /// Delivers a frame whose payload is still with its sender, and acknowledges it.

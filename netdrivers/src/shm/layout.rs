@@ -1,10 +1,11 @@
-//! The layout of a segment: a header, a control block per rank, the consumers' positions, the rings, the boards. Only
-//! `Shm` and `Segment` use it; a change here needs a new [`VERSION`].
+//! The layout of a segment: a header, a control block per rank, the consumers' positions, the rings, the boards, the
+//! answers to questions, the long frames. Only `Shm` and `Segment` use it; a change here needs a new [`VERSION`].
 //!
 //! The file is sparse: a ring occupies memory from its first frame on, so pairs of ranks that never communicate cost
 //! nothing.
 
 use core::mem::{align_of, offset_of, size_of};
+use core::ops::RangeInclusive;
 
 use super::error::ShmError;
 use super::event_count::EventCount;
@@ -17,15 +18,20 @@ use static_assertions::{const_assert, const_assert_eq};
 /// The first word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// The version of the layout and of everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 6;
+pub(super) const VERSION: u64 = 9;
 
-/// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 256 GiB of the
+/// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 128 GiB of the
 /// 128 TiB that a process can address.
 pub const MAX_RANKS: usize = 1024;
 
-/// Size in bytes of a ring, one per ordered pair. Measured with 64 KiB to 1 MiB: all have the same throughput, so the
-/// smallest is used, as a pair that communicates for long touches all of its ring.
+/// Size in bytes of a ring, one per ordered pair. It holds short frames, and long ones of ranks that share processors.
 pub(super) const RING: usize = 64 << 10;
+/// Sizes in bytes of the room for long frames of an ordered pair.
+const LONG_FRAMES: RangeInclusive<usize> = 64 << 10..=1 << 20;
+/// What the rooms for long frames to a rank take together, in bytes, as long as none is smaller than the smallest. A pair
+/// that communicates for long touches all of its room; in one that is larger than a processor's own cache, a copy takes a
+/// third of the time.
+const LONG_FRAMES_OF_RANK: usize = 2 << 20;
 /// Number of granules of a ring.
 pub(super) const GRANULES: usize = RING / ring::GRANULE;
 /// The longest frame, in bytes: a quarter of a ring.
@@ -60,6 +66,8 @@ pub(super) struct Header {
     pub(super) cpus: CachePadded<[AtomicU64; CPU_WORDS]>,
     /// The backoff of all ranks from yields that do not pay.
     pub(super) backoff: CachePadded<YieldBackoff>,
+    /// The number of the last question to all ranks.
+    pub(super) question: CachePadded<AtomicU32>,
 }
 
 /// The processes and the state of a rank.
@@ -73,6 +81,8 @@ pub(super) struct RankStatus {
     pub(super) root_cause: AtomicU32,
     /// The PID of the rank's process in its own namespace: only that process' memory is read as this rank's.
     pub(super) own_pid: AtomicU32,
+    /// One more than the rank's number in its job, which may span hosts; 0 if it is that in the segment.
+    pub(super) job_rank: AtomicU32,
 }
 
 /// The control block of a rank.
@@ -91,6 +101,7 @@ pub(super) struct Control {
 pub(super) struct ConsumerCursor {
     pub(super) position: AtomicU64,
     pub(super) acks: ReadAcks,
+    pub(super) long_position: AtomicU64,
 }
 
 /// Number of regions for boards, and of groups that may use them at a time.
@@ -112,6 +123,19 @@ pub(super) type BoardSlot = CachePadded<[AtomicU64; 2]>;
 pub(super) struct BoardSlots {
     pub(super) released: CachePadded<AtomicU64>,
     pub(super) slots: [BoardSlot; SLOTS],
+}
+
+/// Number of words of an answer's text.
+pub(super) const ANSWER_WORDS: usize = 511;
+
+/// A rank's answer to a question: see `questions`.
+#[repr(C)]
+pub(super) struct Answer {
+    /// The number of the question; 0 while the rank writes.
+    pub(super) answered: AtomicU32,
+    /// Size of the text in bytes.
+    pub(super) len: AtomicU32,
+    pub(super) words: [AtomicU64; ANSWER_WORDS],
 }
 
 /// The first words of a header, up to its size.
@@ -155,7 +179,7 @@ impl Layout {
     }
 
     pub(super) fn size(self) -> usize {
-        self.chunks(REGIONS, 0)
+        self.long_frames(0, self.ranks)
     }
 
     pub(super) fn control(self, rank: usize) -> usize {
@@ -183,6 +207,22 @@ impl Layout {
         boards + (region * self.ranks + rank) * CHUNKS * CHUNK
     }
 
+    pub(super) fn answer(self, rank: usize) -> usize {
+        self.chunks(REGIONS, 0) + rank * size_of::<Answer>()
+    }
+
+    /// Returns the offset of the long frames of a pair.
+    pub(super) fn long_frames(self, from: usize, to: usize) -> usize {
+        let answers = self.answer(self.ranks).next_multiple_of(PAGE);
+        answers + self.pair(from, to) * self.long_frames_size()
+    }
+
+    /// Returns the size of the room for the long frames of a pair in bytes, a power of two.
+    pub(super) fn long_frames_size(self) -> usize {
+        let share = 1_usize << (LONG_FRAMES_OF_RANK / self.ranks).ilog2();
+        share.clamp(*LONG_FRAMES.start(), *LONG_FRAMES.end())
+    }
+
     fn pair(self, from: usize, to: usize) -> usize {
         to * self.ranks + from
     }
@@ -208,15 +248,16 @@ macro_rules! layout {
     };
 }
 
-layout!(Header = 512, {
+layout!(Header = 640, {
     magic: 0, version: 8, ranks: 16, size: 24, asymmetric: 32, quota: 36, fingerprint: 40, pid_namespace: 48,
-    epoch: 128, cpus: 256, backoff: 384
+    epoch: 128, cpus: 256, backoff: 384, question: 512
 });
-layout!(RankStatus = 16, { state: 0, monitored_pid: 4, root_cause: 8, own_pid: 12 });
+layout!(RankStatus = 20, { state: 0, monitored_pid: 4, root_cause: 8, own_pid: 12, job_rank: 16 });
 layout!(Control = 384, { status: 0, event_count: 128, senders: 256 });
-layout!(ConsumerCursor = 64, { position: 0, acks: 8 });
+layout!(ConsumerCursor = 64, { position: 0, acks: 8, long_position: 16 });
 layout!(BoardSlots = 128 * (1 + SLOTS), { released: 0, slots: 128 });
 layout!(BoardSlot = 128, {});
+layout!(Answer = 4096, { answered: 0, len: 4, words: 8 });
 layout!(YieldBackoff = 8, {});
 layout!(ReadAcks = 8, {});
 layout!(EventCount = 64, {});
@@ -226,5 +267,7 @@ const_assert_eq!(align_of::<CachePadded<u8>>(), 128);
 const_assert_eq!(offset_of!(Header, size), size_of::<Start>() - 8);
 const_assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
 const_assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
+const_assert!(LONG_FRAMES.start().is_multiple_of(PAGE) && LONG_FRAMES.start().is_power_of_two());
+const_assert!(LONG_FRAMES.end().is_power_of_two() && LONG_FRAMES_OF_RANK / MAX_RANKS > 0);
 const_assert!(CHUNK.is_multiple_of(PAGE) && SLOTS.is_multiple_of(CHUNKS) && INLINE < CHUNK);
 const_assert!(FRAME_LIMIT >= pombo_kernel::channel::MIN_LIMIT);

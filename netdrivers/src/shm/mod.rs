@@ -6,8 +6,10 @@
 //!
 //! The sender copies a frame into a ring and the receiver reads it there, without locks and, while both are awake,
 //! without system calls. There is a ring for each ordered pair of ranks: 64 KiB, which occupy memory as far as frames
-//! have filled it; a send into a full ring fails. A long message streams through the ring in frames of up to
-//! [`FRAME_LIMIT`] bytes: the receiver copies out while the sender copies in.
+//! have filled it; a send into a full ring fails. A long message streams through in frames of up to [`FRAME_LIMIT`]
+//! bytes: the receiver copies out while the sender copies in. If all ranks have processors of their own, frames of 8 KiB
+//! or more lie beside the ring, in a room of 1 MiB for each ordered pair of two ranks, down to 64 KiB for 32 ranks and
+//! more; it, too, occupies memory as far as it was used, and a send fails when it is full.
 //!
 //! Alternatively its receiver reads it directly from the sender's memory: the frame only describes it ([`SingleCopy`]).
 //!
@@ -30,26 +32,32 @@ mod event_count;
 mod file;
 mod futex;
 mod layout;
+mod long_frames;
 mod membership;
 mod pid_monitor;
 mod process_token;
+mod questions;
 mod read_acks;
 mod received_frame;
 mod ring;
 mod ring_memory;
 mod segment;
 mod single_copy;
+mod store_choice;
+#[cfg(target_arch = "x86_64")]
+mod streaming_copy;
 mod sync;
 #[cfg(test)]
 mod tests;
 mod wait_policy;
 mod wake_socket;
 
-pub use crate::wait::constants::BOOTSTRAP_TIMEOUT;
-pub use bootstrap::{bootstrap, bootstrap_within};
+pub use crate::wait::constants::{BOOTSTRAP_NOTICE, BOOTSTRAP_TIMEOUT};
+pub use bootstrap::{bootstrap, bootstrap_observed, bootstrap_within};
 pub use channel::Shm;
 pub use error::ShmError;
 pub use layout::{FRAME_LIMIT, MAX_RANKS};
+pub use questions::{MAX_ANSWER, Question};
 pub use received_frame::Frame;
 pub use segment::{RankState, Segment};
 pub use single_copy::SingleCopy;

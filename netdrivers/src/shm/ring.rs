@@ -97,13 +97,29 @@ impl<S: GranuleAccess> Producer<S> {
         self.write(len, parts, 0)
     }
 
-    /// Appends a frame with the flag set.
-    pub(super) fn push_flagged(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
-        self.write(len, parts, FLAG)
+    /// Appends a frame with flags: [`EXPOSED`] or [`LONG`].
+    pub(super) fn push_flagged(
+        &mut self,
+        flags: u32,
+        len: usize,
+        parts: &[Part<'_>],
+    ) -> Result<(), RingError> {
+        self.write(len, parts, flags)
+    }
+
+    /// Looks at the consumer's position, so that [`Producer::has_more_room`] tells of what is taken from now on.
+    #[inline]
+    pub(super) fn look_for_room(&mut self) -> Result<(), RingError> {
+        let consumed = self.memory.consumed().load(Ordering::Acquire);
+        if consumed < self.consumed || consumed > self.position {
+            return Err(RingError::Corrupt);
+        }
+        self.consumed = consumed;
+        Ok(())
     }
 
     #[inline(always)]
-    fn write(&mut self, len: usize, parts: &[Part<'_>], flag: u32) -> Result<(), RingError> {
+    fn write(&mut self, len: usize, parts: &[Part<'_>], flags: u32) -> Result<(), RingError> {
         debug_assert!(len == Part::total(parts) && len <= limit(S::GRANULES));
         let size = granules(len);
         let gap = gap_before(size, self.granule(), S::GRANULES);
@@ -119,7 +135,7 @@ impl<S: GranuleAccess> Producer<S> {
         // SAFETY: these granules are free: `reserve` has seen them after the consumer's last use, and the consumer does
         // not read past the word at our position before it is published below.
         unsafe { self.memory.write_parts(granule, len, parts) };
-        self.publish(len as u32 | flag);
+        self.publish(len as u32 | flags);
         self.position += size as u64;
         self.prefetch(size);
         Ok(())
@@ -162,12 +178,8 @@ impl<S: GranuleAccess> Producer<S> {
         if end - self.consumed <= S::GRANULES as u64 {
             return Ok(());
         }
-        let consumed = self.memory.consumed().load(Ordering::Acquire);
-        if consumed < self.consumed || consumed > self.position {
-            return Err(RingError::Corrupt);
-        }
-        self.consumed = consumed;
-        if end - consumed <= S::GRANULES as u64 {
+        self.look_for_room()?;
+        if end - self.consumed <= S::GRANULES as u64 {
             Ok(())
         } else {
             Err(RingError::Full)
@@ -207,11 +219,11 @@ impl<S: GranuleAccess> Consumer<S> {
         }
     }
 
-    /// Passes the oldest frame in place, and its flag, to `f`, and frees its room afterwards. Returns false if there is
+    /// Passes the oldest frame in place, and its flags, to `f`, and frees its room afterwards. Returns false if there is
     /// none.
     #[inline]
-    pub(super) fn pop(&mut self, f: impl FnOnce(&[u8], bool)) -> Result<bool, RingError> {
-        let Some((len, flagged)) = self.front()? else {
+    pub(super) fn pop(&mut self, f: impl FnOnce(&[u8], u32)) -> Result<bool, RingError> {
+        let Some((len, flags)) = self.front()? else {
             self.streak = 0;
             return Ok(false);
         };
@@ -220,7 +232,7 @@ impl<S: GranuleAccess> Consumer<S> {
         // until our position has passed it.
         unsafe {
             self.memory
-                .read(self.granule(), len, |bytes| f(bytes, flagged))
+                .read(self.granule(), len, |bytes| f(bytes, flags))
         };
         self.advance(granules(len));
         Ok(true)
@@ -253,9 +265,9 @@ impl<S: GranuleAccess> Consumer<S> {
         (self.position % S::GRANULES as u64) as usize
     }
 
-    /// Returns the length of the oldest frame in bytes, and its flag.
+    /// Returns the length of the oldest frame in bytes, and its flags.
     #[inline]
-    fn front(&mut self) -> Result<Option<(usize, bool)>, RingError> {
+    fn front(&mut self) -> Result<Option<(usize, u32)>, RingError> {
         let word = self.memory.word(self.granule()).load(Ordering::Acquire);
         if word == 0 {
             return Ok(None);
@@ -273,11 +285,11 @@ impl<S: GranuleAccess> Consumer<S> {
 
     /// Checks that a record ends inside the ring and has the tag of its position.
     #[inline]
-    fn validate(&self, word: u64) -> Result<(usize, bool), RingError> {
-        let len = (word as u32 & !FLAG) as usize;
+    fn validate(&self, word: u64) -> Result<(usize, u32), RingError> {
+        let len = (word as u32 & !FLAGS) as usize;
         let fits = len <= limit(S::GRANULES) && self.granule() + granules(len) <= S::GRANULES;
         if fits && (word >> 32) as u32 == tag(self.position) {
-            Ok((len, word as u32 & FLAG != 0))
+            Ok((len, word as u32 & FLAGS))
         } else {
             Err(RingError::Corrupt)
         }
@@ -305,8 +317,13 @@ impl<S: GranuleAccess> Consumer<S> {
 /// Flag in place of a length, with a number of empty granules.
 pub(super) const GAP: u32 = 1 << 31;
 
-/// Flag beside a length: the frame is of another kind.
-pub(super) const FLAG: u32 = 1 << 30;
+/// Flag beside a length: the payload is still with its sender.
+pub(super) const EXPOSED: u32 = 1 << 30;
+
+/// Flag beside a length: the record tells where the frame lies.
+pub(super) const LONG: u32 = 1 << 29;
+
+const FLAGS: u32 = EXPOSED | LONG;
 
 /// Returns the tag of a record at that position; never 0.
 #[inline]

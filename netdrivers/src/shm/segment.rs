@@ -10,12 +10,13 @@ use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
 use super::layout::{
-    self, BoardSlots, CHUNK, CHUNKS, ConsumerCursor, Control, Header, Layout, MAGIC, REGIONS, RING,
-    RankStatus, VERSION,
+    self, Answer, BoardSlots, CHUNK, CHUNKS, ConsumerCursor, Control, Header, Layout, MAGIC,
+    REGIONS, RING, RankStatus, VERSION,
 };
+use super::long_frames::LongFrames;
 use super::read_acks::ReadAcks;
 use super::ring_memory::RingMemory;
-use super::sync::{AtomicU32, Ordering};
+use super::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::wait::cpu_quota;
 
 /// An open segment. The kernel frees its file when the last process closes it: no file is left behind.
@@ -228,22 +229,28 @@ impl Segment {
         named.store(process.cast_unsigned(), Ordering::Relaxed);
     }
 
-    fn status(&self, rank: usize) -> &RankStatus {
+    pub(super) fn status(&self, rank: usize) -> &RankStatus {
         &self.control(rank).status.0
     }
 
     pub(super) fn header(&self) -> &Header {
-        let header = self.mapping.at(0, size_of::<Header>());
-        // SAFETY: the header is inside the mapping, which is page-aligned and lives as long as `self`; all fields are
-        // atomics, for which every value is valid.
-        unsafe { header.cast().as_ref() }
+        self.atomics(0)
     }
 
     pub(super) fn control(&self, rank: usize) -> &Control {
-        let control = self.layout.control(rank);
-        let control = self.mapping.at(control, size_of::<Control>());
-        // SAFETY: as for the header; the layout aligns it.
-        unsafe { control.cast().as_ref() }
+        self.atomics(self.layout.control(rank))
+    }
+
+    pub(super) fn slot(&self, rank: usize) -> &Answer {
+        self.atomics(self.layout.answer(rank))
+    }
+
+    /// Returns the value at an offset of the layout, whose type it must be: [`Header`], [`Control`] or [`Answer`].
+    fn atomics<T>(&self, offset: usize) -> &T {
+        let value = self.mapping.at(offset, size_of::<T>());
+        // SAFETY: the value is inside the mapping, which is page-aligned and lives as long as `self`, and the layout
+        // aligns it; all fields of these three types are atomics, for which every value is valid.
+        unsafe { value.cast().as_ref() }
     }
 
     /// Returns the addresses of a rank's board in a region: its slots, its chunks.
@@ -265,17 +272,31 @@ impl Segment {
         self.mapping.at(cursor, size_of::<ReadAcks>()).cast()
     }
 
-    /// Returns the memory of the ring from one rank to another.
+    /// Returns the memory of the ring from one rank to another, and that of the long frames.
     ///
     /// # Safety
-    /// The ring memory must not outlive the segment, and must be the only one in this process for its side of that
-    /// ring.
-    pub(super) unsafe fn ring_memory(&self, from: usize, to: usize) -> RingMemory {
+    /// Neither must outlive the segment, and each must be the only one in this process for its side.
+    pub(super) unsafe fn pair_memory(&self, from: usize, to: usize) -> (RingMemory, LongFrames) {
         let ring = self.mapping.at(self.layout.ring(from, to), RING);
-        let cursor = self.layout.cursor(from, to) + offset_of!(ConsumerCursor, position);
-        let cursor = self.mapping.at(cursor, size_of::<ConsumerCursor>()).cast();
-        // SAFETY: both lie inside the mapping, aligned by the layout, as long as the caller keeps the segment.
-        unsafe { RingMemory::new(ring, cursor) }
+        let size = self.layout.long_frames_size();
+        let room = self.mapping.at(self.layout.long_frames(from, to), size);
+        let cursor = self.layout.cursor(from, to);
+        let position = |offset| {
+            let at = self.mapping.at(cursor + offset, size_of::<AtomicU64>());
+            at.cast()
+        };
+        let positions = (
+            position(offset_of!(ConsumerCursor, position)),
+            position(offset_of!(ConsumerCursor, long_position)),
+        );
+        // SAFETY: all of them lie inside the mapping, aligned by the layout, as long as the caller keeps the segment; the
+        // file starts with zeros.
+        unsafe {
+            (
+                RingMemory::new(ring, positions.0),
+                LongFrames::new(room, size, positions.1),
+            )
+        }
     }
 }
 

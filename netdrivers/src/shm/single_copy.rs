@@ -14,7 +14,6 @@ use pombo_kernel::memory::Part;
 
 use super::channel::{Shm, announce};
 use super::cma::{self, DESCRIPTOR_LEN};
-use super::event_count::WaitFor;
 use super::layout::FRAME_LIMIT;
 use super::process_token::ProcessToken;
 use super::read_acks::ReadAck;
@@ -136,11 +135,7 @@ impl Shm {
             Ok(number) => number,
             Err(error) => return Err(self.ring_failed(to, error)),
         };
-        if !connection.announced {
-            announce(&self.members.segment, self.members.me, to.index());
-            connection.announced = true;
-        }
-        connection.event_count().notify(WaitFor::Frame, &self.park);
+        announce(connection, &self.members, to, &self.park);
         self.pending_reads
             .pending
             .push(PendingRead { to, number, cookie });

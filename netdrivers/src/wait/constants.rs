@@ -109,6 +109,8 @@ pub const PROGRESS_PAUSES: (u64, u64) = (50_000, 1_000_000);
 
 /// Time for which ranks wait for each other at the start, on one host or several.
 pub const BOOTSTRAP_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time after which a rank that waits for others on its host says so.
+pub const BOOTSTRAP_NOTICE: Duration = Duration::from_secs(5);
 /// Time for which a rank waits for the hello of another, which is due immediately.
 pub const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
 /// Milliseconds between two attempts to find rank 0 on this host, doubled each time.

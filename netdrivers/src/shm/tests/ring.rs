@@ -6,6 +6,8 @@ use core::cell::UnsafeCell;
 
 use pombo_kernel::memory::Part;
 
+use super::{Lcg, frame};
+
 use crate::shm::ring::*;
 use crate::shm::sync::{AtomicU64, Ordering};
 
@@ -65,12 +67,6 @@ impl GranuleAccess for &MappedBoards {
 
 const LIMIT: usize = limit(GRANULES);
 
-fn frame(number: u64, len: usize) -> Vec<u8> {
-    (0..len)
-        .map(|i| (number as usize * 31 + i * 7) as u8)
-        .collect()
-}
-
 fn put(producer: &mut Producer<&MappedBoards>, bytes: &[u8]) -> Result<(), RingError> {
     producer.push(bytes.len(), &[Part::Bytes(bytes)])
 }
@@ -80,18 +76,6 @@ fn take(consumer: &mut Consumer<&MappedBoards>) -> Result<Option<Vec<u8>>, RingE
     let any = consumer.pop(|bytes, _| consumed = Some(bytes.to_vec()))?;
     assert_eq!(any, consumed.is_some());
     Ok(consumed)
-}
-
-struct Lcg(u64);
-
-impl Lcg {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(0x5851_f42d_4c95_7f2d)
-            .wrapping_add(0x1405_7b7e_f767_814f);
-        (self.0 >> 33) % n
-    }
 }
 
 #[test]
