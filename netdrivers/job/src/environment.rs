@@ -58,7 +58,10 @@ pub(crate) fn wrong(name: &'static CStr, must: &'static str) -> JobError {
 }
 
 /// Returns unpredictable bytes; at most 256.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], JobError> {
+///
+/// # Errors
+/// [`JobError::System`] if the system has none.
+pub fn random<const N: usize>() -> Result<[u8; N], JobError> {
     let mut bytes = [0; N];
     let got = getrandom(&mut bytes, GetRandomFlags::empty());
     // The call returns so few bytes at once or fails.

@@ -81,6 +81,7 @@
 extern crate alloc;
 
 mod bootstrap;
+pub mod call_site;
 mod enter_leave;
 pub mod environment;
 mod fixed_string;

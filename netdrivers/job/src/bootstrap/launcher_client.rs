@@ -7,10 +7,12 @@ use super::pmi::Pmi;
 use super::shm_exchange::ShmExchange;
 use alloc::vec::Vec;
 use core::ffi::c_int;
+use pombo_netdrivers::shm::Shm;
 
 /// A launcher that serves the ranks.
 pub struct Launcher(Protocol);
 
+#[expect(clippy::large_enum_variant, reason = "there is one of it")]
 enum Protocol {
     /// A launcher with a protocol of its own.
     Pmi(Pmi),
@@ -58,6 +60,15 @@ impl Launcher {
             // The launcher may have ended first, which harms nobody any more.
             Protocol::Pmi(pmi) => drop(pmi.finish()),
             Protocol::Memory(assembly) => assembly.finish(),
+        }
+    }
+
+    /// Returns the memory in which the launcher asks the ranks; see [`pombo_netdrivers::shm::Segment::ask`]. `None` if
+    /// it has none.
+    pub fn shm(&mut self) -> Option<&mut Shm> {
+        match &mut self.0 {
+            Protocol::Pmi(_) => None,
+            Protocol::Memory(assembly) => Some(assembly.shm_mut()),
         }
     }
 

@@ -45,6 +45,7 @@ pub use raw_unavailable::RawUnavailable;
 
 use crate::environment::{number, wrong};
 use crate::host_map::Hosts;
+use crate::log::{self, LogLine};
 use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -192,7 +193,10 @@ fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobEr
             })?;
             Shm::attach(segment, rank, fingerprint)?
         }
-        (None, Some(job)) => shm::bootstrap(job, rank, size, fingerprint)?,
+        (None, Some(job)) => {
+            let mut waiting = |joined| log::error(&waits_for(job, rank, size, joined));
+            shm::bootstrap_observed(job, rank, size, fingerprint, &mut waiting)?
+        }
         // A rank of a larger world that cannot reach the others.
         (None, None) if size > 1 => {
             return Err(wrong(
@@ -202,6 +206,24 @@ fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobEr
         }
         (None, None) => Shm::alone()?,
     })
+}
+
+/// What a rank says of a long wait for those that nobody seems to start.
+#[cold]
+fn waits_for(job: &str, rank: usize, size: usize, joined: usize) -> LogLine {
+    let seconds = shm::BOOTSTRAP_NOTICE.as_secs();
+    match rank {
+        0 => LogLine::of(format_args!(
+            "pombo: rank 0 has waited {seconds} s for {} of the {size} ranks of POMBO_JOB '{job}'; start each with \
+             POMBO_SIZE={size} and a POMBO_RANK of its own, 1 to {}",
+            size - joined,
+            size - 1
+        )),
+        _ => LogLine::of(format_args!(
+            "pombo: rank {rank} has waited {seconds} s for rank 0 of the {size} ranks of POMBO_JOB '{job}'; start it with \
+             POMBO_SIZE={size} and POMBO_RANK=0"
+        )),
+    }
 }
 
 /// Exchanges cards through the launcher, and shares memory with the ranks of the same host.
@@ -330,18 +352,17 @@ pub(crate) fn read<T>(
 
 /// Shares memory with the ranks of this host.
 fn attach_shm(job: u64, me: Peer, members: &[Peer], fingerprint: u64) -> Result<Shm, JobError> {
-    let (Some(first), 2..) = (members.first(), members.len()) else {
-        return Ok(Shm::alone()?);
+    let shm = match (members.first(), members.len()) {
+        (Some(first), 2..) => {
+            let place = members.iter().position(|peer| *peer == me);
+            let name = ExchangedText::of(format_args!("{job:016x}-{first}"));
+            let (place, ranks) = (place.unwrap_or(0), members.len());
+            shm::bootstrap(name.as_str(), place, ranks, fingerprint)?
+        }
+        _ => Shm::alone()?,
     };
-    let place = members.iter().position(|peer| *peer == me);
-    let (name, ranks) = (
-        ExchangedText::of(format_args!("{job:016x}-{first}")),
-        members.len(),
-    );
-    Ok(shm::bootstrap(
-        name.as_str(),
-        place.unwrap_or(0),
-        ranks,
-        fingerprint,
-    )?)
+    for (place, member) in members.iter().enumerate() {
+        shm.segment().set_job_rank(place, member.0);
+    }
+    Ok(shm)
 }

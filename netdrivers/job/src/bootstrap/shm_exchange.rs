@@ -76,6 +76,10 @@ impl ShmExchange {
         }
     }
 
+    pub(super) fn shm_mut(&mut self) -> &mut Shm {
+        &mut self.shm
+    }
+
     pub(super) fn finish(&mut self) {
         self.shm.finish();
     }

@@ -16,7 +16,11 @@ pub trait WorldChannel: Channel {
     fn is_settled(&mut self) -> bool;
 
     /// Returns whether everything that this rank sent to groups has arrived. Their members must not leave before.
-    fn has_settled_groups(&mut self) -> bool;
+    fn has_settled_groups(&self) -> bool;
+
+    /// Returns whether anything that this rank sent to another host has not been acknowledged there: it may still make
+    /// its receiver go on.
+    fn has_frames_under_way(&self) -> bool;
 
     /// Leaves the job in good order.
     fn leave(&mut self);
@@ -75,8 +79,12 @@ impl WorldChannel for Shm {
         true
     }
 
-    fn has_settled_groups(&mut self) -> bool {
+    fn has_settled_groups(&self) -> bool {
         true
+    }
+
+    fn has_frames_under_way(&self) -> bool {
+        false
     }
 
     fn leave(&mut self) {

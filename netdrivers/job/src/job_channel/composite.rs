@@ -28,10 +28,15 @@ impl<const RANKS: usize, B: BufferProvider + 'static> WorldChannel for JobChanne
             .is_none_or(|far| far.channel_mut().is_settled())
     }
 
-    fn has_settled_groups(&mut self) -> bool {
+    fn has_settled_groups(&self) -> bool {
         self.remote().is_none_or(|far| {
             far.error().is_some() || far.groups().is_none_or(JobGroups::is_settled)
         })
+    }
+
+    fn has_frames_under_way(&self) -> bool {
+        let far = self.remote();
+        far.is_some_and(|far| far.channel().has_frames_under_way()) || !self.has_settled_groups()
     }
 
     fn leave(&mut self) {

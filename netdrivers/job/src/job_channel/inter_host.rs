@@ -112,6 +112,11 @@ impl<const RANKS: usize> InterHost<RANKS> {
         now - self.settled >= 2 * Timing::default().report_after
     }
 
+    /// Returns whether a frame has not been acknowledged by its receiver, which lives.
+    pub(super) fn has_frames_under_way(&self) -> bool {
+        !self.reliable.is_settled()
+    }
+
     pub(super) fn finish(&mut self) {
         self.failure_detector.finish();
     }

@@ -3,7 +3,7 @@
 
 use super::JobChannel;
 #[cfg(feature = "hosts")]
-use super::connect;
+use super::{connect, raw_ethernet::is_by_pnet};
 use crate::bootstrap::Launcher;
 #[cfg(feature = "hosts")]
 use crate::bootstrap::Net;
@@ -58,7 +58,11 @@ pub fn join<const RANKS: usize, B: BufferProvider + Default + 'static>(
     } = start(checked, fingerprint)?;
     let channel = match (info, &mut launcher) {
         (Some(info), Some(launcher)) => inter_host_channel::<RANKS, B>(info, &hosts, shm, launcher),
-        _ => Ok(single_host_channel::<RANKS, B>(shm)),
+        _ => {
+            #[cfg(feature = "hosts")]
+            tell_unused_pnet(shm.me());
+            Ok(single_host_channel::<RANKS, B>(shm))
+        }
     };
     match channel {
         Ok(channel) => Ok(Joined {
@@ -77,6 +81,18 @@ fn single_host_channel<const RANKS: usize, B: BufferProvider + 'static>(
     return JobChannel::local_only(shm);
     #[cfg(not(feature = "hosts"))]
     shm
+}
+
+/// Says that the library cannot do what `POMBO_ETHERNET_IO` asks, although ranks of one host do without.
+#[cfg(feature = "hosts")]
+fn tell_unused_pnet(me: Peer) {
+    if me == Peer(0)
+        && let Err(error) = is_by_pnet()
+    {
+        log::error(&LogLine::of(format_args!(
+            "pombo: {error}; this job has no raw frames and goes on"
+        )));
+    }
 }
 
 /// Builds the channel from the network between hosts and the shared memory of this one.
@@ -98,11 +114,15 @@ fn inter_host_channel<const RANKS: usize, B: BufferProvider + Default + 'static>
     let (far, description) = connect::open(&info, hosts, ring_keys, launcher)?;
     let me = info.me;
     if me == Peer(0) {
-        tell(&LogLine::of(format_args!(
-            "{} ranks on {} hosts, between hosts {description}",
-            far.peers(),
-            hosts.count()
-        )));
+        let (ranks, hosts) = (far.peers(), hosts.count());
+        tell(&match info.one_machine {
+            true => LogLine::of(format_args!(
+                "{ranks} ranks on one machine, as if on {hosts} hosts, between these {description}"
+            )),
+            false => LogLine::of(format_args!(
+                "{ranks} ranks on {hosts} hosts, between hosts {description}"
+            )),
+        });
         tell(&LogLine::from(info.job.auth.description()));
     }
     let far = WithMulticast::new(far, B::default());
