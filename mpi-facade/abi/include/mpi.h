@@ -1238,13 +1238,13 @@ MPI_ABI_FN(int, MPI_Cart_sub, (MPI_Comm comm, const int remain_dims[], MPI_Comm 
 MPI_ABI_FN(int, MPI_Cartdim_get, (MPI_Comm comm, int *ndims));
 MPI_ABI_FN(int, MPI_Dims_create, (int nnodes, int ndims, int dims[]));
 MPI_ABI_FN(int, MPI_Dist_graph_create, (MPI_Comm comm_old, int n, const int sources[], const int degrees[],
-        const int destinations[], const int weights[], MPI_Info info, int reorder,
+        const int destinations[], const int *weights, MPI_Info info, int reorder,
         MPI_Comm *comm_dist_graph));
 MPI_ABI_FN(int, MPI_Dist_graph_create_adjacent, (MPI_Comm comm_old, int indegree, const int sources[],
-        const int sourceweights[], int outdegree, const int destinations[], const int destweights[],
+        const int *sourceweights, int outdegree, const int destinations[], const int *destweights,
         MPI_Info info, int reorder, MPI_Comm *comm_dist_graph));
-MPI_ABI_FN(int, MPI_Dist_graph_neighbors, (MPI_Comm comm, int maxindegree, int sources[], int sourceweights[],
-        int maxoutdegree, int destinations[], int destweights[]));
+MPI_ABI_FN(int, MPI_Dist_graph_neighbors, (MPI_Comm comm, int maxindegree, int sources[], int *sourceweights,
+        int maxoutdegree, int destinations[], int *destweights));
 MPI_ABI_FN(int, MPI_Dist_graph_neighbors_count, (MPI_Comm comm, int *indegree, int *outdegree,
         int *weighted));
 MPI_ABI_FN(int, MPI_Graph_create, (MPI_Comm comm_old, int nnodes, const int index[], const int edges[],
@@ -1653,7 +1653,9 @@ MPI_ABI_FN(int, MPI_T_source_get_timestamp, (int source_index, MPI_Count *timest
 /* A Fortran handle is an INTEGER with the value of MPI_*_toint. */
 #define MPI_ABI_FORTRAN(type, name) \
     static inline MPI_Fint name##_c2f(type handle) { return (MPI_Fint)name##_toint(handle); } \
-    static inline type name##_f2c(MPI_Fint handle) { return name##_fromint((int)handle); }
+    static inline type name##_f2c(MPI_Fint handle) { return name##_fromint((int)handle); } \
+    static inline MPI_Fint P##name##_c2f(type handle) { return (MPI_Fint)P##name##_toint(handle); } \
+    static inline type P##name##_f2c(MPI_Fint handle) { return P##name##_fromint((int)handle); }
 
 MPI_ABI_FORTRAN(MPI_Comm, MPI_Comm)
 MPI_ABI_FORTRAN(MPI_Errhandler, MPI_Errhandler)

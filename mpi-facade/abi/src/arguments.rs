@@ -2,10 +2,15 @@
 //! [`pombo_mpi::c_arguments`], and are usable only after a null check: `mpi!` checks all of them before the call has
 //! any effect. Every module that exports functions uses them.
 
+use crate::operations::{Large, Plain};
+use alloc::vec::Vec;
 use core::ffi::{c_char, c_int, c_void};
-use pombo_mpi::c_arguments::{OutPointer, RankArray, TextRoom};
+use pombo_mpi::c_arguments::{
+    CopyFunction, DeleteFunction, ErrorFunction, InArray, MainArguments, OutPointer, TextRoom,
+};
 use pombo_mpi::constants::*;
 use pombo_mpi::error::{Class, Error};
+use pombo_mpi::generalized::{CancelFunction, FreeFunction, QueryFunction};
 use pombo_mpi::status::Status;
 use pombo_mpi::user_buffer::UserAddress;
 use pombo_mpi::{CommError, errhandler};
@@ -17,6 +22,26 @@ pub(crate) trait Argument {
 
     /// Checks the argument; returns `None` for a null pointer where null is not allowed.
     fn check(self) -> Option<Self::Checked>;
+
+    /// Returns the communicator if the argument is one: its error handler learns of the call's other arguments.
+    #[inline(always)]
+    fn communicator(&self) -> Option<Comm> {
+        None
+    }
+}
+
+impl Argument for Comm {
+    type Checked = Self;
+
+    #[inline(always)]
+    fn check(self) -> Option<Self> {
+        Some(self)
+    }
+
+    #[inline(always)]
+    fn communicator(&self) -> Option<Comm> {
+        Some(*self)
+    }
 }
 
 /// The address of a result.
@@ -31,8 +56,37 @@ pub(crate) type In<T> = Out<T>;
 /// Memory for a text.
 pub(crate) type OutText<const ROOM: usize> = Out<TextRoom<ROOM>>;
 
+/// The address of a part of the arguments of `main`, or null.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct MainPart<T>(pub(crate) In<T>);
+
+impl<T> Argument for MainPart<T> {
+    type Checked = Self;
+
+    #[inline(always)]
+    fn check(self) -> Option<Self> {
+        Some(self)
+    }
+}
+
+/// A text that the call reads.
+pub(crate) type Text = In<c_char>;
+
 /// A message buffer.
 pub(crate) type UserBuffer = UserAddress<'static>;
+
+/// A function of the program, which must not be null.
+pub(crate) type UserFunction<T> = Option<T>;
+
+impl Argument for UserFunction<ErrorFunction> {
+    type Checked = ErrorFunction;
+
+    #[inline(always)]
+    fn check(self) -> Option<ErrorFunction> {
+        self
+    }
+}
 
 impl<T> Argument for Out<T> {
     type Checked = OutPointer<T>;
@@ -42,6 +96,22 @@ impl<T> Argument for Out<T> {
         self
     }
 }
+
+/// Makes functions of the C caller arguments, which must not be null.
+macro_rules! functions {
+    ($($function:ty)*) => {$(
+        impl Argument for Option<$function> {
+            type Checked = $function;
+
+            #[inline(always)]
+            fn check(self) -> Option<$function> {
+                self
+            }
+        }
+    )*};
+}
+
+functions! { QueryFunction FreeFunction CancelFunction }
 
 /// Handles of which C passes arrays: plain integers.
 pub(crate) trait Handle {}
@@ -55,6 +125,18 @@ pub(crate) struct Array<T> {
 }
 
 impl<T> Array<T> {
+    /// Makes an array of a number of dimensions, neighbours and the like, which is no count of items.
+    pub(crate) fn list(len: c_int, first: *mut T, name: &'static str) -> Result<Self, Error> {
+        match len {
+            ..0 => Err(Error::Argument {
+                class: Class::Arg,
+                name,
+                must: "an array of 0 or more elements",
+            }),
+            len => Array::of(len, first, name),
+        }
+    }
+
     /// Makes an array of `count` elements; fails if `count` is negative or `first` is null without need.
     #[inline]
     pub(crate) fn of(count: c_int, first: *mut T, name: &'static str) -> Result<Self, Error> {
@@ -71,6 +153,24 @@ impl<T> Array<T> {
             // SAFETY: the C caller has promised as many elements as its count says during the call (MPI 5.0, section
             // 2.5.2); there is at least one, so the pointer is not null.
             unsafe { self.first.add(index).write(value) };
+        }
+    }
+
+    /// Returns copies of the elements of an array that the call reads.
+    pub(crate) fn values(&self) -> Vec<T>
+    where
+        T: Copy,
+    {
+        // SAFETY: the C caller has promised as many initialised elements as its count says during the call (MPI 5.0,
+        // section 2.5.2), and no index reaches the count; if there is one, the pointer is not null.
+        let value = |index: usize| unsafe { self.first.add(index).read() };
+        (0..self.len).map(value).collect()
+    }
+
+    /// Writes values to the first elements, as far as the array reaches.
+    pub(crate) fn write(&mut self, values: impl IntoIterator<Item = T>) {
+        for (index, value) in values.into_iter().take(self.len).enumerate() {
+            self.set(index, value);
         }
     }
 
@@ -138,17 +238,19 @@ impl Statuses {
 }
 
 /// Raises the error of a null argument. `named` is the function's name, a space, and the argument's name: one text, as
-/// hundreds of calls pass it.
+/// hundreds of calls pass it. The call's communicator is the first one among its arguments.
 #[cold]
 #[inline(never)]
-pub(crate) fn refuse(named: &'static str) -> c_int {
+pub(crate) fn refuse(named: &'static str, comm: Option<Comm>) -> c_int {
     let (function, argument) = named.split_once(' ').unwrap_or((named, "argument"));
-    errhandler::raise(function, null(argument).into())
+    let comm = comm.unwrap_or(MPI_COMM_SELF);
+    errhandler::raise(function, CommError::new(null(argument), comm))
 }
 
+/// Returns the error of a null argument.
 #[cold]
 #[inline(never)]
-fn null(name: &'static str) -> Error {
+pub(crate) fn null(name: &'static str) -> Error {
     Error::Argument {
         class: Class::Arg,
         name,
@@ -173,9 +275,10 @@ macro_rules! plain {
 
 plain! {
     c_int Count Aint
-    Comm Datatype Errhandler Info Message Op Request
+    Datatype Errhandler Group Info Message Op Request
     UserBuffer *const c_void *mut c_void
-    RankArray<c_int> RankArray<Count> RankArray<Datatype> *mut c_int
-    *mut *mut *mut c_char
+    InArray<c_int> InArray<Count> InArray<Aint> InArray<Datatype>
+    *mut c_int *mut [c_int; 3] *mut Aint *mut Count *mut Datatype
+    Plain Large MainArguments CopyFunction DeleteFunction
     *const Request *mut Request *mut Status
 }

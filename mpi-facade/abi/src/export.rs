@@ -23,11 +23,14 @@ macro_rules! mpi {
             // A function without arguments does not use the trait.
             #[allow(unused_imports)]
             use $crate::arguments::Argument;
+            let comm = None::<pombo_mpi::constants::Comm>$(.or($arg.communicator()))*;
             $(
                 let Some($arg) = $arg.check() else {
-                    return $crate::arguments::refuse(concat!(stringify!($name), " ", stringify!($arg)));
+                    return $crate::arguments::refuse(concat!(stringify!($name), " ", stringify!($arg)), comm);
                 };
             )*
+            // A function without arguments has no use for it.
+            let _ = comm;
             let call = || -> Result<(), pombo_mpi::CommError> { $body };
             match call() {
                 Ok(()) => 0,

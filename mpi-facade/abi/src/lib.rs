@@ -5,22 +5,36 @@
 //! feature `pnet`, which needs the standard library.
 #![cfg_attr(all(panic = "abort", not(feature = "pnet")), no_std)]
 
+extern crate alloc;
+
 #[macro_use]
 mod export;
+mod abi_info;
 mod arguments;
+mod attributes;
 mod buffered;
 mod collectives;
+mod communicators;
 mod datatypes;
 mod environment;
 mod errors;
+mod generalized;
+mod groups;
 mod handle_conversion;
+mod info;
 mod lifetime;
 mod messages;
+mod neighbourhoods;
 #[cfg(all(panic = "abort", not(feature = "pnet")))]
 mod no_std_support;
 mod operations;
+mod packing;
+mod partitioned;
+mod persistent;
 mod request_some;
 mod request_status;
 mod requests;
 mod statuses;
+mod topologies;
+mod type_constructors;
 mod unsupported;

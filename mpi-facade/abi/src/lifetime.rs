@@ -1,25 +1,26 @@
 //! `MPI_Init`, `MPI_Finalize` and `MPI_Abort`.
 
-use crate::arguments::{InOut, Out};
-use core::ffi::{c_char, c_int};
-use pombo_mpi::comm::create;
+use crate::arguments::{MainPart, Out};
+use crate::environment::describe_process;
+use core::ffi::c_int;
+use pombo_mpi::c_arguments::MainArguments;
 use pombo_mpi::constants::*;
-use pombo_mpi::{Phase, errhandler, exit, init, is_main_thread, phase, threads};
+use pombo_mpi::{CommError, Phase, exit, info, init, is_main_thread, phase, threads};
 
 mpi! {
-    fn MPI_Init(_argc: *mut c_int, _argv: *mut *mut *mut c_char) {
+    fn MPI_Init(argc: MainPart<c_int>, argv: MainPart<MainArguments>) {
         init::init(MPI_THREAD_SINGLE)?;
-        Ok(())
+        describe(argc, argv)
     }
 
     fn MPI_Init_thread(
-        _argc: *mut c_int,
-        _argv: *mut *mut *mut c_char,
+        argc: MainPart<c_int>,
+        argv: MainPart<MainArguments>,
         required: c_int,
         provided: Out<c_int>,
     ) {
         out!(provided = init::init(required)?);
-        Ok(())
+        describe(argc, argv)
     }
 
     fn MPI_Initialized(flag: Out<c_int>) {
@@ -49,39 +50,13 @@ mpi! {
     fn MPI_Abort(comm: Comm, errorcode: c_int) {
         exit::abort(comm, errorcode)
     }
+}
 
-    fn MPI_Comm_set_errhandler(comm: Comm, errhandler: Errhandler) {
-        errhandler::set_handler(comm, errhandler)
+/// Fills `MPI_INFO_ENV`.
+fn describe(argc: MainPart<c_int>, argv: MainPart<MainArguments>) -> Result<(), CommError> {
+    describe_process();
+    if let (Some(argc), Some(argv)) = (argc.0, argv.0) {
+        info::describe_command(argv.get().iter(argc.get()));
     }
-
-    fn MPI_Comm_get_errhandler(comm: Comm, errhandler: Out<Errhandler>) {
-        out!(errhandler = errhandler::get_handler(comm)?);
-        Ok(())
-    }
-
-    fn MPI_Comm_rank(comm: Comm, rank: Out<c_int>) {
-        out!(rank = create::rank(comm)?);
-        Ok(())
-    }
-
-    fn MPI_Comm_size(comm: Comm, size: Out<c_int>) {
-        out!(size = create::size(comm)?);
-        Ok(())
-    }
-
-    fn MPI_Comm_dup(comm: Comm, newcomm: Out<Comm>) {
-        out!(newcomm = create::duplicate(comm)?);
-        Ok(())
-    }
-
-    fn MPI_Comm_split(comm: Comm, color: c_int, key: c_int, newcomm: Out<Comm>) {
-        out!(newcomm = create::split(comm, color, key)?);
-        Ok(())
-    }
-
-    fn MPI_Comm_free(comm: InOut<Comm>) {
-        create::free(comm.get())?;
-        out!(comm = Comm::NULL);
-        Ok(())
-    }
+    Ok(())
 }

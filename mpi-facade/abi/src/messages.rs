@@ -4,6 +4,7 @@ use crate::arguments::{InOut, Out, StatusWriter, UserBuffer};
 use core::ffi::c_int;
 use pombo_mpi::Mode;
 use pombo_mpi::constants::*;
+use pombo_mpi::exchange;
 use pombo_mpi::matched;
 use pombo_mpi::p2p::{self, Side};
 use pombo_mpi::status::Status;
@@ -46,6 +47,24 @@ sends! {
     Standard: MPI_Send MPI_Send_c MPI_Isend MPI_Isend_c;
     Standard: MPI_Rsend MPI_Rsend_c MPI_Irsend MPI_Irsend_c;
     Synchronous: MPI_Ssend MPI_Ssend_c MPI_Issend MPI_Issend_c;
+}
+
+/// Makes one side of an exchange.
+#[inline(always)]
+fn side(
+    buf: UserBuffer,
+    count: impl Into<i64>,
+    datatype: Datatype,
+    partner: c_int,
+    tag: c_int,
+) -> Side<'static> {
+    Side {
+        buf,
+        count: count.into(),
+        datatype,
+        partner,
+        tag,
+    }
 }
 
 macro_rules! receives {
@@ -93,26 +112,80 @@ macro_rules! receives {
             comm: Comm,
             status: StatusWriter,
         ) {
-            let send = Side {
-                buf: sendbuf,
-                count: sendcount.into(),
-                datatype: sendtype,
-                partner: dest,
-                tag: sendtag,
-            };
-            let receive = Side {
-                buf: recvbuf,
-                count: recvcount.into(),
-                datatype: recvtype,
-                partner: source,
-                tag: recvtag,
-            };
+            let send = side(sendbuf, sendcount, sendtype, dest, sendtag);
+            let receive = side(recvbuf, recvcount, recvtype, source, recvtag);
             let mut found = Status::EMPTY;
             p2p::exchange(send, receive, comm, &mut found)?;
             status.store(found);
             Ok(())
         }
     )*}};
+}
+
+/// Defines the other sends with receives.
+macro_rules! exchanges {
+    ($($count:ident: $immediate:ident $replace:ident $ireplace:ident;)*) => {mpi! {$(
+        fn $immediate(
+            sendbuf: UserBuffer,
+            sendcount: $count,
+            sendtype: Datatype,
+            dest: c_int,
+            sendtag: c_int,
+            recvbuf: UserBuffer,
+            recvcount: $count,
+            recvtype: Datatype,
+            source: c_int,
+            recvtag: c_int,
+            comm: Comm,
+            request: Out<Request>,
+        ) {
+            let send = side(sendbuf, sendcount, sendtype, dest, sendtag);
+            let receive = side(recvbuf, recvcount, recvtype, source, recvtag);
+            out!(request = exchange::start(send, receive, comm)?);
+            Ok(())
+        }
+
+        fn $replace(
+            buf: UserBuffer,
+            count: $count,
+            datatype: Datatype,
+            dest: c_int,
+            sendtag: c_int,
+            source: c_int,
+            recvtag: c_int,
+            comm: Comm,
+            status: StatusWriter,
+        ) {
+            let send = side(buf, count, datatype, dest, sendtag);
+            let receive = side(buf, count, datatype, source, recvtag);
+            let mut found = Status::EMPTY;
+            exchange::replace(send, receive, comm, &mut found)?;
+            status.store(found);
+            Ok(())
+        }
+
+        fn $ireplace(
+            buf: UserBuffer,
+            count: $count,
+            datatype: Datatype,
+            dest: c_int,
+            sendtag: c_int,
+            source: c_int,
+            recvtag: c_int,
+            comm: Comm,
+            request: Out<Request>,
+        ) {
+            let send = side(buf, count, datatype, dest, sendtag);
+            let receive = side(buf, count, datatype, source, recvtag);
+            out!(request = exchange::start_replace(send, receive, comm)?);
+            Ok(())
+        }
+    )*}};
+}
+
+exchanges! {
+    c_int: MPI_Isendrecv MPI_Sendrecv_replace MPI_Isendrecv_replace;
+    Count: MPI_Isendrecv_c MPI_Sendrecv_replace_c MPI_Isendrecv_replace_c;
 }
 
 receives! {

@@ -114,7 +114,7 @@ mpi! {
         let requests = handles(incount, array_of_requests)?;
         let mut found = SomeStatuses::new(incount, array_of_indices, array_of_statuses)?;
         let mut status = Status::EMPTY;
-        let Completion::Complete(first, failure) = request_some::wait_any(requests, &mut status)? else {
+        let Completion::Complete(first, failure) = request_some::wait_first(requests, &mut status)? else {
             out!(outcount = MPI_UNDEFINED);
             return Ok(());
         };

@@ -1,38 +1,39 @@
 //! The values of a status, and functions that change them.
 
 use crate::arguments::{In, Out};
-use crate::datatypes::known;
 use crate::export::{count, int};
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
+use pombo_mpi::CommError;
 use pombo_mpi::c_arguments::OutPointer;
 use pombo_mpi::constants::*;
+use pombo_mpi::datatype;
 use pombo_mpi::error::{Class, Error};
 use pombo_mpi::status::Status;
 
 mpi! {
     fn MPI_Get_count(status: In<Status>, datatype: Datatype, number: Out<c_int>) {
-        out!(number = int(known(datatype)?.count(Status::load_bytes(status))));
+        out!(number = int(datatype::count(datatype, Status::load_bytes(status))?));
         Ok(())
     }
 
     fn MPI_Get_count_c(status: In<Status>, datatype: Datatype, number: Out<Count>) {
-        out!(number = count(known(datatype)?.count(Status::load_bytes(status))));
+        out!(number = count(datatype::count(datatype, Status::load_bytes(status))?));
         Ok(())
     }
 
     fn MPI_Get_elements(status: In<Status>, datatype: Datatype, number: Out<c_int>) {
-        out!(number = int(known(datatype)?.elements(Status::load_bytes(status))));
+        out!(number = int(datatype::elements(datatype, Status::load_bytes(status))?));
         Ok(())
     }
 
     fn MPI_Get_elements_c(status: In<Status>, datatype: Datatype, number: Out<Count>) {
-        out!(number = count(known(datatype)?.elements(Status::load_bytes(status))));
+        out!(number = count(datatype::elements(datatype, Status::load_bytes(status))?));
         Ok(())
     }
 
     fn MPI_Get_elements_x(status: In<Status>, datatype: Datatype, number: Out<Count>) {
-        out!(number = count(known(datatype)?.elements(Status::load_bytes(status))));
+        out!(number = count(datatype::elements(datatype, Status::load_bytes(status))?));
         Ok(())
     }
 
@@ -77,15 +78,15 @@ mpi! {
     }
 
     fn MPI_Status_set_elements(status: Out<Status>, datatype: Datatype, number: c_int) {
-        Ok(set_elements(status, datatype, number.into())?)
+        set_elements(status, datatype, number.into())
     }
 
     fn MPI_Status_set_elements_c(status: Out<Status>, datatype: Datatype, number: Count) {
-        Ok(set_elements(status, datatype, number)?)
+        set_elements(status, datatype, number)
     }
 
     fn MPI_Status_set_elements_x(status: Out<Status>, datatype: Datatype, number: Count) {
-        Ok(set_elements(status, datatype, number)?)
+        set_elements(status, datatype, number)
     }
 }
 
@@ -99,15 +100,13 @@ fn set_elements(
     status: OutPointer<Status>,
     datatype: Datatype,
     number: Count,
-) -> Result<(), Error> {
+) -> Result<(), CommError> {
     let elements = u64::try_from(number).map_err(|_| Error::Count { got: number })?;
-    let bytes = known(datatype)?
-        .element_bytes(elements)
-        .ok_or(Error::Argument {
-            class: Class::Count,
-            name: "count",
-            must: "so small that 64 bits count the bytes",
-        })?;
+    let bytes = datatype::element_bytes(datatype, elements)?.ok_or(Error::Argument {
+        class: Class::Count,
+        name: "count",
+        must: "so small that 64 bits count the bytes",
+    })?;
     Status::store_bytes(status, bytes);
     Ok(())
 }

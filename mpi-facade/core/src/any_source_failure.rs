@@ -8,9 +8,10 @@
 //! Calls that wait or test check this at intervals.
 
 use crate::constants::*;
+use crate::errhandler;
 use crate::error::Error;
 use crate::message_header::MpiPattern;
-use crate::request::{has_request_ops, ticket};
+use crate::request::ticket;
 use crate::runtime::world::{CommError, World};
 use core::ffi::c_int;
 use pombo_job::WorldChannel;
@@ -35,10 +36,8 @@ pub(crate) fn is_due_once(world: &mut World) -> bool {
 #[cold]
 pub(crate) fn fail_orphaned(world: &mut World, requests: &[Request]) {
     for &request in requests {
-        if has_request_ops(request)
-            && let Some(ops) = world.request_ops
-        {
-            (ops.fail_if_peer_lost)(world, request);
+        if let Some(ops) = world.request_ops(request) {
+            (ops.recover_stalled)(world, request);
         }
     }
     for ticket in requests.iter().filter_map(|it| ticket(*it)) {
@@ -56,11 +55,11 @@ pub(crate) fn fail_orphaned(world: &mut World, requests: &[Request]) {
 pub(crate) fn dead_member(world: &mut World, comm: usize) -> Option<Peer> {
     let World {
         kernel,
-        comms,
+        objects,
         hosts,
         ..
     } = world;
-    let mut peers = comms.at(comm)?.peers.iter().copied();
+    let mut peers = objects.comms.at(comm)?.members();
     peers.find(|&peer| kernel.is_gone(peer) && !kernel.channel_mut().has_finished(hosts, peer))
 }
 
@@ -78,15 +77,17 @@ pub(crate) fn check(world: &mut World, pattern: MpiPattern) -> Result<(), CommEr
 
 /// Returns the ended rank that makes a receive with `pattern` fail, and its communicator.
 fn dead_sender(world: &mut World, pattern: MpiPattern) -> Option<(Peer, Comm)> {
-    let World { kernel, comms, .. } = world;
+    let World {
+        kernel, objects, ..
+    } = world;
     if pattern.source().is_some() {
         return None;
     }
-    let (comm, record) = comms.of_context(pattern.context())?;
+    let (comm, record) = objects.comms.of_context(pattern.context())?;
     let own = kernel.me();
     let mut others = record.peers.iter().filter(|peer| **peer != own);
     let gone = |peer: &&Peer| kernel.is_gone(**peer);
     let peer = others.clone().find(gone)?;
-    let matters = record.handler != MPI_ERRORS_RETURN || others.all(|peer| gone(&peer));
+    let matters = errhandler::aborts(record.handler) || others.all(|peer| gone(&peer));
     matters.then_some((*peer, comm))
 }

@@ -1,50 +1,31 @@
 //! Buffered sends: each copies its message and is complete on return. Source: MPI 5.0, section 3.6.
 //!
 //! The copies are in the library's own memory. The attached buffer bounds their size as the standard counts it: the
-//! bytes of each and `MPI_BSEND_OVERHEAD`. Beyond that a send fails with `MPI_ERR_BUFFER`.
+//! bytes of each and `MPI_BSEND_OVERHEAD`. Beyond that a send fails with `MPI_ERR_BUFFER`. Sends on a communicator with a
+//! buffer of its own use that alone.
+
+mod flush_request;
+mod pool;
+
+pub use pool::Attached;
 
 use crate::constants::*;
-use crate::error::{Class, Error};
-use crate::p2p;
-use crate::request::{self, RequestState, test_one};
+use crate::p2p::{self, CheckedSend};
+use crate::packed_message::PackedMessage;
+use crate::request;
 use crate::runtime::world::{self, CommError, World};
-use crate::status::Status;
 use crate::user_buffer::UserAddress;
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
 use pombo_kernel::{Mode, Source};
+use pool::{Owner, refused};
 
-/// The attached buffer and the copies under way.
-#[derive(Default)]
-struct Buffered {
-    attached: Option<Attached>,
-    /// The copies, oldest first.
-    copies: VecDeque<Copied>,
-    /// Bytes that all copies take of the attached buffer.
-    taken: usize,
-    /// Number of copies at which all are tested: twice the number that the last such test left.
-    most: usize,
-}
-
-/// Fewest copies at which all are tested.
-const FEW: usize = 16;
-
-/// The buffer that the program attached: it is never used, and is returned unchanged.
-#[derive(Clone, Copy, Debug)]
-pub struct Attached {
-    /// Its address, or `MPI_BUFFER_AUTOMATIC`.
-    pub address: *mut c_void,
-    /// Its size in bytes.
-    pub size: usize,
-}
-
-struct Copied {
-    request: Request,
-    /// Bytes that the copy takes of the attached buffer.
-    takes: usize,
-    /// The copy, which the kernel reads until the request is complete.
-    _memory: Vec<u8>,
+/// Whose buffer a call names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BufferOf {
+    /// The buffer of the process.
+    Process,
+    /// The buffer of a communicator.
+    Communicator(Comm),
 }
 
 /// Sends as `MPI_Bsend` and `MPI_Ibsend`: the send is complete on return.
@@ -56,131 +37,106 @@ pub fn send(
     tag: c_int,
     comm: Comm,
 ) -> Result<(), CommError> {
-    if to == MPI_PROC_NULL {
-        // A send to `MPI_PROC_NULL` needs no copy.
-        return p2p::send(Mode::Standard, buf, count, datatype, to, tag, comm);
-    }
     world::with(|world| {
-        world.comms.get(comm)?;
-        let region = buf.checked(count, datatype).map_err(CommError::on(comm))?;
-        let takes = region.len().saturating_add(MPI_BSEND_OVERHEAD as usize);
-        reap(world)?;
-        reserve(world, takes).map_err(CommError::on(comm))?;
-        let bytes = region.items().saturating_mul(region.extent());
-        let mut memory = Vec::<u8>::new();
-        let reserved = memory.try_reserve_exact(bytes);
-        let bytes = bytes as u64;
-        reserved.map_err(|_| CommError::on(comm)(Error::NoMemory { bytes }))?;
-        let copy = UserAddress::of(memory.spare_capacity_mut());
-        region.copy_to(&copy.region(region.items(), region.shape()));
-        let mode = Mode::Standard;
-        let posted = p2p::post_send(world, copy, count, datatype, to, tag, comm, mode);
-        let request = posted.begun()?.hand_out();
-        if request != request::SENT {
-            let buffered = buffered(world);
-            buffered.taken += takes;
-            buffered.copies.push_back(Copied {
-                request,
-                takes,
-                _memory: memory,
-            });
+        match p2p::check_send(world, buf, count, datatype, to, tag, comm)? {
+            Some(message) => post(world, message, comm),
+            // A send to `MPI_PROC_NULL` needs no copy.
+            None => Ok(()),
+        }
+    })
+}
+
+/// Sends a checked message as [`send`] does.
+pub(crate) fn post(
+    world: &mut World,
+    (peer, header, region): CheckedSend,
+    comm: Comm,
+) -> Result<(), CommError> {
+    let takes = region.len().saturating_add(MPI_BSEND_OVERHEAD as usize);
+    let owner = pool::of_sends(world, Owner::Context(header.context.get() / 2));
+    receive_and_reap(world, owner)?;
+    pool::reserve(world, owner, takes).map_err(CommError::on(comm))?;
+    let mut copy = PackedMessage::of(&region).map_err(CommError::on(comm))?;
+    let message = (peer, header, copy.region());
+    let posted = p2p::post_checked_send(world, message, comm, Mode::Standard);
+    let request = posted.begun()?.hand_out();
+    if request != request::SENT {
+        pool::add(world, owner, request, takes, copy);
+    }
+    Ok(())
+}
+
+/// Attaches a buffer, as `MPI_Buffer_attach` and `MPI_Comm_attach_buffer`.
+pub fn attach(of: BufferOf, buffer: Attached) -> Result<(), CommError> {
+    world::with(|world| {
+        let owner = owner(world, of)?;
+        pool::attach(world, owner, buffer).map_err(|error| failure(of, error))
+    })
+}
+
+/// Detaches a buffer after all its copies are sent, as `MPI_Buffer_detach` and `MPI_Comm_detach_buffer`.
+pub fn detach(of: BufferOf) -> Result<Attached, CommError> {
+    flush(of)?;
+    world::with(|world| {
+        let owner = owner(world, of)?;
+        let attached = pool::detach(world, owner);
+        attached.ok_or(failure(of, refused("attached before it is detached")))
+    })
+}
+
+/// Waits until every copy of a buffer is sent, as `MPI_Buffer_flush` and `MPI_Comm_flush_buffer`.
+pub fn flush(of: BufferOf) -> Result<(), CommError> {
+    world::with(|world| {
+        let owner = owner(world, of)?;
+        flush_one(world, owner)
+    })
+}
+
+/// Waits until every copy of all buffers is sent.
+pub(crate) fn flush_all() -> Result<(), CommError> {
+    world::with(|world| {
+        for owner in pool::owners(world) {
+            flush_one(world, owner)?;
         }
         Ok(())
     })
 }
 
-/// Attaches a buffer, as `MPI_Buffer_attach`.
-pub fn attach(buffer: Attached) -> Result<(), CommError> {
-    world::with(|world| match &mut buffered(world).attached {
-        none @ None => {
-            *none = Some(buffer);
-            Ok(())
-        }
-        Some(_) => Err(refused("detached before another one is attached").into()),
-    })
-}
-
-/// Detaches the buffer after all copies are sent, as `MPI_Buffer_detach`.
-pub fn detach() -> Result<Attached, CommError> {
-    flush()?;
+/// Makes a request that is complete when every copy that a buffer has now is sent, as `MPI_Buffer_iflush` and
+/// `MPI_Comm_iflush_buffer`.
+pub fn start_flush(of: BufferOf) -> Result<Request, CommError> {
     world::with(|world| {
-        let attached = buffered(world).attached.take();
-        attached.ok_or(refused("attached before it is detached").into())
+        let owner = owner(world, of)?;
+        flush_request::add(world, owner).map_err(|error| failure(of, error))
     })
 }
 
-/// Waits until every copy is sent, as `MPI_Buffer_flush`.
-pub fn flush() -> Result<(), CommError> {
-    world::with(|world| {
-        world.until(|world| {
-            reap(world)?;
-            Ok(buffered(world).copies.is_empty().then_some(()))
-        })
+fn flush_one(world: &mut World, owner: Owner) -> Result<(), CommError> {
+    world.until(|world| {
+        receive_and_reap(world, owner)?;
+        Ok(pool::oldest(world, owner).is_none().then_some(()))
     })
 }
 
-/// Frees the oldest copies, up to the first whose send is not complete. The error of a failed send is dropped, as it
-/// has no handle; the calls of its receiver report it.
-fn reap(world: &mut World) -> Result<(), CommError> {
-    if buffered(world).copies.is_empty() {
-        return Ok(());
-    }
-    world.kernel.check_messages()?;
-    while let Some(oldest) = buffered(world).copies.front() {
-        let (request, takes) = (oldest.request, oldest.takes);
-        if is_needed(world, request) {
-            break;
-        }
-        let buffered = buffered(world);
-        buffered.copies.pop_front();
-        buffered.taken -= takes;
+/// Frees the oldest copies, after a look for the messages that complete their sends.
+fn receive_and_reap(world: &mut World, owner: Owner) -> Result<(), CommError> {
+    if pool::oldest(world, owner).is_some() {
+        world.kernel.check_messages()?;
+        pool::reap(world, owner);
     }
     Ok(())
 }
 
-/// Frees all copies whose sends are complete.
-fn sweep(world: &mut World) {
-    let mut copies = core::mem::take(&mut buffered(world).copies);
-    copies.retain(|copy| is_needed(world, copy.request));
-    let buffered = buffered(world);
-    buffered.taken = copies.iter().map(|copy| copy.takes).sum();
-    buffered.most = FEW.max(2 * copies.len());
-    buffered.copies = copies;
+fn owner(world: &mut World, of: BufferOf) -> Result<Owner, CommError> {
+    Ok(match of {
+        BufferOf::Process => Owner::Process,
+        BufferOf::Communicator(comm) => Owner::Context(world.objects.comms.get(comm)?.context),
+    })
 }
 
-fn is_needed(world: &mut World, request: Request) -> bool {
-    let standing = test_one(world, request, &mut { Status::EMPTY });
-    matches!(standing, Ok(RequestState::Pending))
-}
-
-/// Checks that the attached buffer has room for one more copy.
-fn reserve(world: &mut World, takes: usize) -> Result<(), Error> {
-    let buffer = buffered(world).attached;
-    let buffer = buffer.ok_or(refused("attached before the first buffered send"))?;
-    let fits = |buffered: &Buffered| {
-        buffer.address == MPI_BUFFER_AUTOMATIC
-            || takes <= buffer.size.saturating_sub(buffered.taken)
-    };
-    let now = buffered(world);
-    if !fits(now) || now.copies.len() >= now.most {
-        sweep(world);
-    }
-    match fits(buffered(world)) {
-        true => Ok(()),
-        false => Err(refused(
-            "large enough for all messages under way, with MPI_BSEND_OVERHEAD for each",
-        )),
-    }
-}
-
-fn buffered(world: &mut World) -> &mut Buffered {
-    world.extensions.get()
-}
-
-fn refused(must: &'static str) -> Error {
-    Error::Argument {
-        class: Class::Buffer,
-        name: "buffer",
-        must,
+fn failure(of: BufferOf, error: crate::error::Error) -> CommError {
+    match of {
+        BufferOf::Process => error.into(),
+        BufferOf::Communicator(comm) => CommError::new(error, comm),
     }
 }

@@ -1,15 +1,25 @@
 //! Communicators: each is a context and a list of peers.
 
+pub mod attributes;
 pub mod create;
+pub mod create_group;
+pub mod duplicate;
+pub mod inquiry;
+pub mod intercommunicator;
+pub mod split_type;
 
+use crate::attribute::list::Attributes;
 use crate::collective::KINDS;
 use crate::constants::*;
-use crate::error::{Error, Kind};
+use crate::error::{Class, Error, Kind};
 use crate::hosts::HostLayout;
+use crate::info::list::InfoList;
 use crate::runtime::world::CommError;
+use crate::topology::kinds::Topology;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ffi::c_int;
+use core::ops::Range;
 use pombo_job::Hosts;
 use pombo_kernel::Peer;
 
@@ -20,10 +30,14 @@ pub(crate) struct CommRecord {
     pub(crate) context: u32,
     /// This rank in the communicator.
     pub(crate) rank: usize,
-    /// The peer of every rank. Duplicates share it and what is derived from it.
+    /// The peer of every rank that messages name: those of the remote group in an intercommunicator. Duplicates share
+    /// it and what is derived from it.
     pub(crate) peers: Rc<[Peer]>,
     /// The rank of every peer of the communicator; empty if ranks equal peers.
     ranks: Rc<[Option<u16>]>,
+    /// The local group of an intercommunicator, which shares no member with the remote one; `None` in an
+    /// intracommunicator.
+    local: Option<Rc<[Peer]>>,
     /// The error handler.
     pub(crate) handler: Errhandler,
     /// Number of operations over shared memory so far.
@@ -36,6 +50,19 @@ pub(crate) struct CommRecord {
     pub(crate) host_layout: Option<Rc<HostLayout>>,
     /// Whether the first ranks of all hosts form a multicast group.
     pub(crate) multicast: bool,
+    /// Contexts that no other communicator of its ranks has: for those that `MPI_Comm_idup` makes of it, without a
+    /// message. All ranks have the same ones.
+    pub(crate) spare_contexts: Range<u32>,
+    /// The name that `MPI_Comm_set_name` has set; none: the predefined one.
+    pub(crate) name: Option<Vec<u8>>,
+    /// The hints of the program.
+    pub(crate) hints: InfoList,
+    /// The attributes of the program.
+    pub(crate) attributes: Attributes,
+    /// Number of persistent requests of neighbourhoods so far.
+    pub(crate) persistent_neighbourhoods: u32,
+    /// Its topology, if it has one.
+    pub(crate) topology: Option<Rc<Topology>>,
     /// Number of requests that still refer to it.
     pub(crate) pending: usize,
     /// Whether the user has freed it.
@@ -82,14 +109,36 @@ impl CommRecord {
             rank,
             peers: peers.into(),
             ranks: ranks.into(),
+            local: None,
             handler,
             operations: 0,
             calls_by_kind: [0; KINDS],
             boards: Boards::None,
             host_layout: None,
             multicast: false,
+            spare_contexts: 0..0,
+            name: None,
+            hints: InfoList::default(),
+            attributes: Attributes::default(),
+            persistent_neighbourhoods: 0,
+            topology: None,
             pending: 0,
             freed: false,
+        }
+    }
+
+    /// Creates the intercommunicator of two groups that share no member; `own` is in the local one.
+    pub(crate) fn new_inter(
+        context: u32,
+        own: Peer,
+        [local, remote]: [Vec<Peer>; 2],
+        world: usize,
+        handler: Errhandler,
+    ) -> Self {
+        CommRecord {
+            rank: local.iter().position(|&peer| peer == own).unwrap_or(0),
+            local: Some(local.into()),
+            ..CommRecord::new(context, own, remote, world, handler)
         }
     }
 
@@ -100,20 +149,75 @@ impl CommRecord {
             rank: self.rank,
             peers: self.peers.clone(),
             ranks: self.ranks.clone(),
+            local: self.local.clone(),
             handler: self.handler,
             operations: 0,
             calls_by_kind: [0; KINDS],
             boards: Boards::None,
             host_layout: self.host_layout.clone(),
             multicast: false,
+            spare_contexts: 0..0,
+            name: None,
+            hints: self.hints.clone(),
+            attributes: Attributes::default(),
+            persistent_neighbourhoods: 0,
+            topology: self.topology.clone(),
             pending: 0,
             freed: false,
         }
     }
 
-    /// Returns the number of ranks.
+    /// Returns the number of ranks that messages name: those of the remote group in an intercommunicator.
     pub(crate) fn size(&self) -> usize {
         self.peers.len()
+    }
+
+    /// Returns whether it is an intercommunicator.
+    #[inline]
+    pub(crate) fn is_inter(&self) -> bool {
+        self.local.is_some()
+    }
+
+    /// Returns the group that this process is in: the local one of an intercommunicator.
+    pub(crate) fn group(&self) -> &Rc<[Peer]> {
+        self.local.as_ref().unwrap_or(&self.peers)
+    }
+
+    /// Returns the members of both groups of an intercommunicator, in an order that is the same in all of them; all
+    /// peers of an intracommunicator.
+    pub(crate) fn everybody(&self) -> Vec<Peer> {
+        match &self.local {
+            None => self.peers.to_vec(),
+            Some(local) if self.starts().0 == 0 => [&**local, &*self.peers].concat(),
+            Some(local) => [&*self.peers, &**local].concat(),
+        }
+    }
+
+    /// Iterates over the same members, in any order.
+    pub(crate) fn members(&self) -> impl Iterator<Item = Peer> {
+        let local = self.local.iter().flat_map(|local| local.iter());
+        self.peers.iter().chain(local).copied()
+    }
+
+    /// Returns where this process's group and the one that messages name begin in [`everybody`](Self::everybody).
+    pub(crate) fn starts(&self) -> (usize, usize) {
+        match &self.local {
+            None => (0, 0),
+            Some(local) if local.first() < self.peers.first() => (0, local.len()),
+            Some(_) => (self.peers.len(), 0),
+        }
+    }
+
+    /// Refuses an intercommunicator, for calls that the standard defines on intracommunicators only.
+    pub(crate) fn check_intra(&self) -> Result<(), Error> {
+        match self.is_inter() {
+            false => Ok(()),
+            true => Err(Error::Argument {
+                class: Class::Comm,
+                name: "comm",
+                must: "an intracommunicator: the standard does not define this call on an intercommunicator",
+            }),
+        }
     }
 
     /// Returns the peer of a rank.
@@ -128,16 +232,30 @@ impl CommRecord {
             })
     }
 
-    /// Checks a root's rank.
-    pub(crate) fn root(&self, root: c_int) -> Result<usize, Error> {
+    /// Refuses an intracommunicator, for calls about the remote group.
+    pub(crate) fn check_inter(&self) -> Result<(), Error> {
+        match self.is_inter() {
+            true => Ok(()),
+            false => Err(Error::Argument {
+                class: Class::Comm,
+                name: "comm",
+                must: "an intercommunicator: only these have a remote group",
+            }),
+        }
+    }
+
+    /// Checks a root's rank. In the root's own group of an intercommunicator, `MPI_ROOT` and `MPI_PROC_NULL` stand for
+    /// it.
+    pub(crate) fn check_root(&self, root: c_int) -> Result<(), Error> {
         let size = self.size();
-        usize::try_from(root)
-            .ok()
-            .filter(|&root| root < size)
-            .ok_or(Error::Root {
+        match usize::try_from(root) {
+            Ok(root) if root < size => Ok(()),
+            _ if self.is_inter() && matches!(root, MPI_ROOT | MPI_PROC_NULL) => Ok(()),
+            _ => Err(Error::Root {
                 got: root,
                 size: size as c_int,
-            })
+            }),
+        }
     }
 
     /// Returns the rank of a peer; messages arrive only from peers that have one.
@@ -156,12 +274,23 @@ pub(crate) struct Comms {
     table: Vec<Option<CommRecord>>,
     /// Indices of the table without a communicator.
     free: Vec<u32>,
-    /// Contexts and their indices, in ascending order as contexts only grow; those of freed communicators remain for a
-    /// while.
+    /// Contexts and their indices, in ascending order; those of freed communicators remain for a while.
     places: Vec<(u32, u32)>,
-    /// The first context that this process has never used.
+    /// The first context that this process has never used. Such contexts are below [`FIRST_SPARE`].
     pub(crate) next_context: u32,
+    /// The first context from there on that this process has never reserved.
+    pub(crate) next_spare: u32,
 }
+
+/// The first of the contexts that communicators keep in reserve. They are a half of their own, so that those of the
+/// other half stay near the indices of the table.
+pub(crate) const FIRST_SPARE: u32 = 1 << 29;
+/// Makes another context of a communicator's, for its partitioned messages. Those of communicators are below.
+pub(crate) const PARTITIONED: u32 = 1 << 30;
+/// The context of messages by which ranks agree before they have a communicator. Twice its value fits the header.
+pub(crate) const AGREEMENT: u32 = (1 << 31) - 1;
+/// Spare contexts that `MPI_COMM_WORLD` and `MPI_COMM_SELF` begin with.
+const FIRST_SPARES: u32 = 1 << 20;
 
 const WORLD: usize = 0;
 const SELF: usize = 1;
@@ -180,11 +309,15 @@ impl Comms {
         ];
         table[WORLD].boards = Boards::NotEntered;
         table[WORLD].host_layout = layout;
+        let (first, second) = (FIRST_SPARE + FIRST_SPARES, FIRST_SPARE + 2 * FIRST_SPARES);
+        table[WORLD].spare_contexts = FIRST_SPARE..first;
+        table[SELF].spare_contexts = first..second;
         Comms {
             table: table.into_iter().map(Some).collect(),
             free: Vec::new(),
             places: [(0, WORLD as u32), (1, SELF as u32)].into(),
             next_context: 2,
+            next_spare: second,
         }
     }
 
@@ -205,6 +338,13 @@ impl Comms {
     #[inline]
     pub(crate) fn get(&mut self, comm: Comm) -> Result<&mut CommRecord, Error> {
         let index = self.index(comm)?;
+        self.known_at(index, comm)
+    }
+
+    /// Returns the communicator at an index that the handle had: it may be freed, and keeps its index as long as
+    /// requests refer to it.
+    #[inline]
+    pub(crate) fn known_at(&mut self, index: usize, comm: Comm) -> Result<&mut CommRecord, Error> {
         self.at(index).ok_or(Error::Handle {
             kind: Kind::Comm,
             got: comm.0,
@@ -232,6 +372,12 @@ impl Comms {
         Some((handle(index), self.at(index)?))
     }
 
+    /// Returns whether a communicator has this error handler.
+    pub(crate) fn have_handler(&self, handler: Errhandler) -> bool {
+        let mut records = self.table.iter().flatten();
+        records.any(|record| record.handler == handler)
+    }
+
     /// Adds the error handler to a failure of a communicator, which may be freed before the failure is raised.
     #[cold]
     pub(crate) fn noted(&mut self, failure: CommError) -> CommError {
@@ -241,6 +387,15 @@ impl Comms {
                 ..failure
             },
             _ => failure,
+        }
+    }
+
+    /// Adds the sender's rank to the error of a collective operation's message.
+    #[cold]
+    pub(crate) fn with_sender(&mut self, index: usize, error: Error, peer: Option<Peer>) -> Error {
+        match self.at(index).zip(peer) {
+            Some((record, peer)) => error.of_message(record.rank_of(peer), None),
+            None => error,
         }
     }
 
@@ -254,28 +409,39 @@ impl Comms {
         Some(place as usize)
     }
 
-    /// Adds a new communicator; its context is larger than all before it.
+    /// Adds a new communicator.
     pub(crate) fn insert(&mut self, record: CommRecord) -> Comm {
         let index = self.free.pop().unwrap_or_else(|| {
             self.table.push(None);
             (self.table.len() - 1) as u32
         });
-        self.places.push((record.context, index));
+        let context = record.context;
+        let place = self.places.partition_point(|(it, _)| *it < context);
+        match self.places.get_mut(place) {
+            // A context is used again only where it names no communicator of the program.
+            Some(known) if known.0 == context => known.1 = index,
+            _ => self.places.insert(place, (context, index)),
+        }
         if let Some(place) = self.table.get_mut(index as usize) {
             *place = Some(record);
         }
         handle(index as usize)
     }
 
-    /// Frees a communicator, at once or when its last request is complete.
-    pub(crate) fn free(&mut self, comm: Comm) -> Result<(), Error> {
+    /// Checks that a communicator may be freed: it exists and is not predefined.
+    pub(crate) fn check_free(&self, comm: Comm) -> Result<usize, Error> {
         if comm == MPI_COMM_WORLD || comm == MPI_COMM_SELF {
             return Err(Error::Handle {
                 kind: Kind::Comm,
                 got: comm.0,
             });
         }
-        let index = self.index(comm)?;
+        self.index(comm)
+    }
+
+    /// Frees a communicator, at once or when its last request is complete.
+    pub(crate) fn free(&mut self, comm: Comm) -> Result<(), Error> {
+        let index = self.check_free(comm)?;
         if let Some(record) = self.at(index) {
             record.freed = true;
         }

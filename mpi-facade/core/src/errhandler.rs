@@ -1,10 +1,16 @@
 //! Error handlers. Source: MPI 5.0, section 9.3.
 
+use crate::c_arguments::ErrorFunction;
 use crate::constants::*;
 use crate::error::{Class, Error, Kind};
+use crate::error_codes;
 use crate::exit::{exit, world_rank};
+use crate::handle_table::HandleTable;
+use crate::objects::Objects;
+use crate::runtime::callback;
 use crate::runtime::phase::{Phase, phase};
 use crate::runtime::world::{self, CommError, World};
+use alloc::string::ToString;
 use core::ffi::c_int;
 use core::fmt::{self, Write};
 use pombo_job::WorldChannel;
@@ -12,14 +18,129 @@ use pombo_job::log::{self, LogLine};
 use pombo_kernel::Peer;
 use pombo_kernel::channel::ChannelError;
 
+/// An error handler that the program has made.
+struct Handler {
+    function: ErrorFunction,
+    /// The kind of object that it is for.
+    kind: Kind,
+    /// Number of times that the program must free its handle. At 0 it goes when no object has it.
+    handles: usize,
+}
+
+/// The error handlers of the program.
+#[derive(Default)]
+struct Handlers(HandleTable<Handler>);
+
+fn handlers(objects: &mut Objects) -> &mut HandleTable<Handler> {
+    &mut objects.extensions.get::<Handlers>().0
+}
+
+/// Creates an error handler for communicators, as `MPI_Comm_create_errhandler`.
+pub fn create(function: ErrorFunction) -> Result<Errhandler, CommError> {
+    world::local(|objects| {
+        reap(objects);
+        let made = handlers(objects).insert(Handler {
+            function,
+            kind: Kind::Comm,
+            handles: 1,
+        });
+        Ok(Errhandler(made))
+    })
+}
+
+/// Frees a handle of an error handler, as `MPI_Errhandler_free`; communicators that have the handler keep it.
+pub fn free(handler: Errhandler) -> Result<(), CommError> {
+    world::local(|objects| {
+        if is_predefined(handler) {
+            return Ok(());
+        }
+        let known = handlers(objects).get_mut(handler.0);
+        let known = known.filter(|known| known.handles > 0);
+        known.ok_or(unknown(handler))?.handles -= 1;
+        reap(objects);
+        Ok(())
+    })
+}
+
+/// Removes the handlers that neither the program nor a communicator has any more.
+fn reap(objects: &mut Objects) {
+    let unheld = handlers(objects).find(|handler| handler.handles == 0);
+    for handler in unheld {
+        if !objects.comms.have_handler(Errhandler(handler)) {
+            handlers(objects).remove(handler);
+        }
+    }
+}
+
+fn is_predefined(handler: Errhandler) -> bool {
+    [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN].contains(&handler)
+}
+
+const fn unknown(handler: Errhandler) -> Error {
+    Error::Handle {
+        kind: Kind::Errhandler,
+        got: handler.0,
+    }
+}
+
+/// Returns whether an error ends the program where an object has this handler.
+pub(crate) fn aborts(handler: Errhandler) -> bool {
+    [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT].contains(&handler)
+}
+
 /// Passes an error of the named function to the responsible handler, and returns the error code. It must be the last
 /// step of a call, after the world is released: the program's handler may call all of MPI (MPI 5.0 forbids nothing).
 #[cold]
 pub fn raise(function: &'static str, failure: CommError) -> c_int {
-    match handler(&failure) {
-        MPI_ERRORS_RETURN => failure.error.code(),
-        _ => abort_job(function, &failure.error),
+    let code = failure.error.code();
+    note(&failure);
+    let (handler, comm) = handler(&failure);
+    if handler == MPI_ERRORS_RETURN {
+        return code;
     }
+    match function_of(handler) {
+        Some(function) => function.call(comm.0, code),
+        None => abort_job(function, &failure.error, comm),
+    }
+    code
+}
+
+/// Notes errors of which a program learns only the class, for the text of that class.
+fn note(failure: &CommError) {
+    if let Error::Unsupported { .. } | Error::Truncated { .. } | Error::Unequal { .. } =
+        failure.error
+    {
+        let mut said = failure.error.to_string();
+        write_communicator(failure.comm, &mut said);
+        error_codes::note(failure.error.class(), said);
+    }
+}
+
+/// Calls the error handler of a communicator with a code, as `MPI_Comm_call_errhandler`.
+pub fn call(comm: Comm, code: c_int) -> Result<(), CommError> {
+    let handler = world::local(|objects| Ok(objects.comms.get(comm)?.handler))?;
+    let error = Error::Program { code };
+    raise(
+        "MPI_Comm_call_errhandler",
+        CommError {
+            error,
+            comm,
+            handler,
+        },
+    );
+    Ok(())
+}
+
+/// Returns the program's function of a handler. There is none inside a callback for which a call waits.
+fn function_of(handler: Errhandler) -> Option<ErrorFunction> {
+    if callback::current().is_some() {
+        return None;
+    }
+    let function = world::local(|objects| {
+        let known = handlers(objects).get(handler.0);
+        Ok(known.map(|known| known.function))
+    });
+    function.ok().flatten()
 }
 
 /// Returns the error that a call completing several requests raises when `first` is the first failure. A program that
@@ -27,7 +148,8 @@ pub fn raise(function: &'static str, failure: CommError) -> c_int {
 /// failure.
 #[cold]
 pub fn in_status(first: CommError) -> CommError {
-    if handler(&first) != MPI_ERRORS_RETURN {
+    note(&first);
+    if aborts(handler(&first).0) {
         return first;
     }
     let error = Error::Argument {
@@ -40,45 +162,49 @@ pub fn in_status(first: CommError) -> CommError {
 
 /// Sets a communicator's error handler.
 pub fn set_handler(comm: Comm, handler: Errhandler) -> Result<(), CommError> {
-    world::local(|comms| {
-        let known = [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN].contains(&handler);
-        let record = comms.get(comm)?;
-        if !known {
-            let error = Error::Handle {
-                kind: Kind::Errhandler,
-                got: handler.0,
-            };
-            return Err(CommError::new(error, comm));
+    world::local(|objects| {
+        objects.comms.get(comm)?;
+        let own = handlers(objects).get(handler.0);
+        if !is_predefined(handler) && own.is_none_or(|own| own.kind != Kind::Comm) {
+            return Err(CommError::new(unknown(handler), comm));
         }
-        record.handler = handler;
+        objects.comms.get(comm)?.handler = handler;
         Ok(())
     })
 }
 
-/// Returns a communicator's error handler.
+/// Returns a communicator's error handler. The program frees the handle.
 pub fn get_handler(comm: Comm) -> Result<Errhandler, CommError> {
-    world::local(|comms| Ok(comms.get(comm)?.handler))
+    world::local(|objects| {
+        let handler = objects.comms.get(comm)?.handler;
+        if let Some(own) = handlers(objects).get_mut(handler.0) {
+            own.handles += 1;
+        }
+        Ok(handler)
+    })
 }
 
 /// Returns whether the error ends the program.
 pub(crate) fn is_fatal(world: &mut World, failure: &CommError) -> bool {
-    let handler = world.comms.noted(*failure).handler;
-    ![Errhandler::NULL, MPI_ERRORS_RETURN].contains(&handler)
+    aborts(world.objects.comms.noted(*failure).handler)
 }
 
-/// Returns the handler: that of `MPI_COMM_SELF` for an unknown communicator; outside of the world's lifetime all errors
-/// are fatal.
-fn handler(failure: &CommError) -> Errhandler {
-    let of = |comm| get_handler(comm).ok();
+/// Returns the handler and the communicator that has it: `MPI_COMM_SELF` for an unknown communicator. Outside of the
+/// world's lifetime all errors are fatal.
+fn handler(failure: &CommError) -> (Errhandler, Comm) {
+    let of = |comm| {
+        let handler = world::local(|objects| Ok(objects.comms.get(comm)?.handler));
+        handler.ok().map(|handler| (handler, comm))
+    };
     if failure.handler != Errhandler::NULL {
-        return failure.handler;
+        return (failure.handler, failure.comm);
     }
     of(failure.comm)
         .or_else(|| of(MPI_COMM_SELF))
-        .unwrap_or(MPI_ERRORS_ARE_FATAL)
+        .unwrap_or((MPI_ERRORS_ARE_FATAL, failure.comm))
 }
 
-fn abort_job(function: &'static str, error: &Error) -> ! {
+fn abort_job(function: &'static str, error: &Error, comm: Comm) -> ! {
     let mut line = LogLine::new();
     // A line that is too long is truncated.
     let _ = match phase() {
@@ -90,6 +216,7 @@ fn abort_job(function: &'static str, error: &Error) -> ! {
         Error::PeerLost { rank } => write_peer_lost(rank, &mut line),
         ref error => write!(line, "{error}"),
     };
+    write_communicator(comm, &mut line);
     if let Error::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(errno))) = error {
         let _ = world::with(|world| Ok(world.kernel.channel().explain(*errno, &mut line)));
     }
@@ -98,6 +225,22 @@ fn abort_job(function: &'static str, error: &Error) -> ! {
         log::error(&line);
     }
     exit(error.code())
+}
+
+/// Names the communicator of an error, unless the error concerns none (then it is that of `MPI_COMM_SELF`).
+fn write_communicator(comm: Comm, line: &mut impl Write) {
+    let name = world::local(|objects| {
+        let record = objects.comms.get(comm)?;
+        Ok((comm == MPI_COMM_WORLD, record.name.clone()))
+    });
+    // A line that is too long is truncated.
+    let _ = match name {
+        _ if comm == MPI_COMM_SELF => return,
+        Ok((_, Some(name))) => write!(line, "; communicator {}", name.escape_ascii()),
+        Ok((true, None)) => write!(line, "; communicator MPI_COMM_WORLD"),
+        Ok((false, None)) => write!(line, "; communicator {:#x}, which has no name", comm.0),
+        Err(_) => return,
+    };
 }
 
 /// Describes a rank that has ended. If another rank caused that, the message names that one, here and to the other

@@ -10,8 +10,8 @@ pub use callback_kind::Callback;
 pub use class::Class;
 pub use comm_error::CommError;
 
-use crate::constants::{Datatype, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE, Op};
-use crate::datatype;
+use crate::constants::{Datatype, Op};
+use crate::datatype::Shown;
 use crate::op::names;
 use crate::runtime::phase;
 use core::ffi::c_int;
@@ -28,6 +28,13 @@ pub enum Error {
         /// The rank that was passed.
         got: c_int,
         /// Ranks of the communicator (of its remote group where there is one).
+        size: c_int,
+    },
+    /// A rank outside of a group.
+    GroupRank {
+        /// The rank that was passed.
+        got: c_int,
+        /// Ranks of the group.
         size: c_int,
     },
     /// A root outside of the communicator.
@@ -88,6 +95,10 @@ pub enum Error {
         sent: u64,
         /// Bytes of the buffer.
         room: u64,
+        /// Rank of the sender in the communicator, where the call knows it.
+        source: Option<c_int>,
+        /// Tag of the message, which those of collective calls do not have.
+        tag: Option<c_int>,
     },
     /// A collective call in which another rank sends another length than this one expects.
     Unequal {
@@ -95,11 +106,19 @@ pub enum Error {
         sent: u64,
         /// Bytes expected.
         room: u64,
+        /// The other rank, where this one knows it.
+        source: Option<c_int>,
     },
     /// A process that has ended while it was still needed.
     PeerLost {
         /// Its rank in `MPI_COMM_WORLD`.
         rank: c_int,
+    },
+    /// An error code of the program: a function of the program returned it, or it was passed to
+    /// `MPI_Comm_call_errhandler`.
+    Program {
+        /// The code.
+        code: c_int,
     },
     /// Something that this library exports but does not implement.
     Unsupported {
@@ -173,7 +192,7 @@ impl Error {
     /// Returns the error class of the standard, which the call returns.
     pub const fn class(&self) -> Class {
         match self {
-            Self::Rank { .. } => Class::Rank,
+            Self::Rank { .. } | Self::GroupRank { .. } => Class::Rank,
             Self::Root { .. } => Class::Root,
             Self::Tag { .. } => Class::Tag,
             Self::Count { .. } => Class::Count,
@@ -184,6 +203,10 @@ impl Error {
             Self::Argument { class, .. } => *class,
             Self::Truncated { .. } | Self::Unequal { .. } => Class::Truncate,
             Self::PeerLost { .. } => Class::ProcAborted,
+            Self::Program { code } => match Class::from_code(*code) {
+                Some(class) => class,
+                None => Class::Other,
+            },
             Self::Unsupported { .. } => Class::UnsupportedOperation,
             Self::NotInitialised | Self::Finalised | Self::NotJoined => Class::Other,
             Self::Overlapping | Self::InCallback { .. } | Self::Forked { .. } => Class::Other,
@@ -195,10 +218,28 @@ impl Error {
     /// Returns the error of a collective call in which another rank sends `sent` bytes and this one expects `room`.
     #[cold]
     pub(crate) const fn unequal(sent: u64, room: u64) -> Self {
+        let source = None;
         match sent > room {
-            true => Self::Truncated { sent, room },
-            false => Self::Unequal { sent, room },
+            true => Self::Truncated {
+                sent,
+                room,
+                source,
+                tag: None,
+            },
+            false => Self::Unequal { sent, room, source },
         }
+    }
+
+    /// Returns the error with the sender and the tag of the message whose length is wrong; others stay as they are.
+    #[cold]
+    pub(crate) fn of_message(mut self, from: c_int, carried: Option<c_int>) -> Self {
+        if let Self::Truncated { source, .. } | Self::Unequal { source, .. } = &mut self {
+            *source = Some(from);
+        }
+        if let Self::Truncated { tag, .. } = &mut self {
+            *tag = carried;
+        }
+        self
     }
 
     /// Returns whether the error is only a disagreement on lengths, after which the operation is complete.
@@ -206,9 +247,12 @@ impl Error {
         matches!(self, Self::Truncated { .. } | Self::Unequal { .. })
     }
 
-    /// Returns the ABI value of the class.
+    /// Returns the code that the call returns: the ABI value of the class, or the program's own code.
     pub const fn code(&self) -> c_int {
-        self.class() as c_int
+        match *self {
+            Self::Program { code } => code,
+            _ => self.class() as c_int,
+        }
     }
 }
 
@@ -293,6 +337,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Rank { got, size } => out_of_ranks(f, "rank", got, size),
+            Self::GroupRank { got, size } => {
+                write!(f, "invalid rank {got}: the group has {size} ranks, from 0")
+            }
             Self::Root { got, size } => out_of_ranks(f, "root", got, size),
             Self::Tag { got, largest } => write!(f, "invalid tag {got}: a tag is 0 to {largest}"),
             Self::Count { got } => write!(f, "invalid count {got}: it must not be negative"),
@@ -302,32 +349,42 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "datatype {} is not committed: call MPI_Type_commit first",
-                    datatype::Shown(datatype)
+                    Shown(datatype)
                 )
             }
             Self::Reduction { op, datatype } => {
                 let (op, datatype, domain) =
-                    (names::Shown(op), datatype::Shown(datatype), names::domain(op));
+                    (names::Shown(op), Shown(datatype), names::domain(op));
                 write!(f, "{op} does not apply to {datatype}: it takes {domain}")
             }
             Self::Argument { name, must, .. } => {
                 write!(f, "invalid argument {name}: it must be {must}")
             }
-            Self::Truncated { sent, room } => write!(
-                f,
-                "message truncated: it has {sent} bytes, the receive buffer {room}; receive with a larger count"
-            ),
-            Self::Unequal { sent, room } if sent == room => f.write_str(
+            Self::Truncated {
+                sent,
+                room,
+                source,
+                tag,
+            } => truncated(f, sent, room, source.zip(Some(tag))),
+            Self::Unequal { sent, room, .. } if sent == room => f.write_str(
                 "another rank is in another collective call, or has left this one by an error: make the same calls in the same order on all ranks",
             ),
-            Self::Unequal { sent, room } => write!(
-                f,
-                "unequal lengths: {sent} bytes come from another rank, {room} are expected; pass the same counts on all ranks, in the same calls"
-            ),
+            Self::Unequal { sent, room, source } => {
+                write!(f, "unequal lengths: {sent} bytes come from ")?;
+                match source {
+                    Some(source) => write!(f, "rank {source}")?,
+                    None => f.write_str("another rank")?,
+                }
+                write!(
+                    f,
+                    ", {room} are expected; pass the same counts on all ranks, in the same calls"
+                )
+            }
             Self::PeerLost { rank } => write!(
                 f,
                 "rank {rank} of MPI_COMM_WORLD has ended: see its own messages"
             ),
+            Self::Program { code } => write!(f, "error code {code} of the program"),
             Self::Unsupported { name } => {
                 write!(f, "{name} is not implemented in this version of Pombo")
             }
@@ -337,7 +394,7 @@ impl fmt::Display for Error {
                 f,
                 "two threads, or a thread and a handler of signals, are inside MPI at once, but MPI_Init_thread gave \
                  {}: let one call end before the next begins",
-                level()
+                phase::level()
             ),
             Self::InCallback { callback } => write!(
                 f,
@@ -370,6 +427,8 @@ impl From<pombo_kernel::Error> for Error {
             pombo_kernel::Error::Truncated { sent, room } => Self::Truncated {
                 sent: sent as u64,
                 room: room as u64,
+                source: None,
+                tag: None,
             },
             pombo_kernel::Error::PeerLost(peer) => Self::PeerLost {
                 rank: peer.0.into(),
@@ -379,12 +438,26 @@ impl From<pombo_kernel::Error> for Error {
     }
 }
 
-/// Returns the granted level of thread support.
-fn level() -> &'static str {
-    match phase::granted() {
-        MPI_THREAD_SINGLE => "MPI_THREAD_SINGLE",
-        MPI_THREAD_FUNNELED => "MPI_THREAD_FUNNELED",
-        _ => "MPI_THREAD_SERIALIZED",
+/// Describes a message that is too long, by its source and tag as far as they are known.
+fn truncated(
+    f: &mut fmt::Formatter<'_>,
+    sent: u64,
+    room: u64,
+    from: Option<(c_int, Option<c_int>)>,
+) -> fmt::Result {
+    match from {
+        None => write!(
+            f,
+            "message truncated: it has {sent} bytes, the receive buffer {room}; receive with a larger count"
+        ),
+        Some((source, Some(tag))) => write!(
+            f,
+            "the message from rank {source}, tag {tag} has {sent} bytes, the buffer {room}"
+        ),
+        Some((source, None)) => write!(
+            f,
+            "rank {source} sends {sent} bytes, the buffer has {room}; pass the same counts on all ranks"
+        ),
     }
 }
 

@@ -1,14 +1,17 @@
 //! Start and end of MPI: `MPI_Init` and `MPI_Finalize`.
 
+use crate::attribute;
 use crate::buffered;
 use crate::collective;
-use crate::comm::Comms;
+use crate::comm::{Comms, attributes};
 use crate::constants::*;
 use crate::error::{Class, Error};
 use crate::exit::world_rank;
+use crate::info;
 use crate::kernel::{GroupBuffers, Kernel};
 use crate::message_header::{FINGERPRINT, RANKS};
-use crate::runtime::phase::{Phase, phase};
+use crate::objects::Objects;
+use crate::runtime::phase::{self, Phase, phase};
 #[cfg(feature = "progress-thread")]
 use crate::runtime::progress_thread;
 use crate::runtime::world::{self, CommError, World};
@@ -20,7 +23,7 @@ use core::fmt::Write;
 use pombo_job::environment::variable;
 use pombo_job::log::{self, LogLine};
 use pombo_job::settings::{STATS_FILE, Variable};
-use pombo_job::{JobError, JoinError, Joined, Traffic, WorldChannel};
+use pombo_job::{JobError, JoinError, Joined, Text, Traffic, WorldChannel};
 use pombo_kernel::{Channel, Limits};
 
 /// Joins the world that the environment names, or creates a world of one rank, by [`pombo_job::join`] like every
@@ -55,9 +58,15 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     let (own, size) = (channel.me(), channel.peers());
     let kernel = Kernel::new(channel, limits)?;
     let threads = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_SERIALIZED);
-    let comms = Comms::new(own, size, &hosts);
-    let world = World::new(kernel, comms, hosts, launcher);
+    let objects = Objects::new(Comms::new(own, size, &hosts));
+    let world = World::new(kernel, objects, hosts, launcher);
+    attributes::describe_job(&world);
     world::begin(world, threads);
+    info::describe_start(
+        "maxprocs",
+        Text::<20>::of(format_args!("{size}")).as_bytes(),
+    );
+    info::describe_start("thread_level", phase::level().as_bytes());
     world::with(collective::open_multicast)?;
     #[cfg(feature = "progress-thread")]
     progress_thread::start().map_err(|error| refuse(&error))?;
@@ -66,8 +75,14 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
 
 /// Waits for all ranks, flushes the last frames, and ends the world.
 pub fn finalize() -> Result<(), CommError> {
-    // The flush is the first step, as it is refused where another call has the world.
-    buffered::flush()?;
+    world::check_not_lent()?;
+    // The flush is the next step, as it is refused where another call has the world.
+    buffered::flush_all()?;
+    // The functions of attributes may still call all of MPI.
+    for comm in [MPI_COMM_SELF, MPI_COMM_WORLD] {
+        attribute::delete_all(comm)?;
+    }
+    buffered::flush_all()?;
     #[cfg(feature = "progress-thread")]
     progress_thread::stop();
     // The other ranks may need repairs of this rank's broadcasts.

@@ -1,6 +1,7 @@
 //! Matched probes and receives: a message's handle is the kernel's ticket. Source: MPI 5.0, section 3.8.2.
 
 use crate::constants::*;
+use crate::datatype;
 use crate::error::{Error, Kind};
 use crate::kernel::Posted;
 use crate::message_header::MpiPattern;
@@ -8,7 +9,7 @@ use crate::p2p::{pattern, wait_for};
 use crate::request;
 use crate::runtime::world::{self, CommError, World};
 use crate::status::Status;
-use crate::user_buffer::{self, UserAddress};
+use crate::user_buffer::UserAddress;
 use core::ffi::c_int;
 use pombo_kernel::Ticket;
 
@@ -56,9 +57,9 @@ fn look(
     else {
         return Ok(None);
     };
-    request::write_source(&mut world.comms, &envelope, status);
+    request::write_source(&mut world.objects.comms, &envelope, status);
     // Until it is received, the message refers to its communicator as a request does.
-    if let Ok(record) = world.comms.get(comm) {
+    if let Ok(record) = world.objects.comms.get(comm) {
         record.pending += 1;
     }
     Ok(Some(Message(ticket.to_bits() as usize)))
@@ -95,11 +96,11 @@ fn post<'w>(
     let handle = *message;
     if handle == MPI_MESSAGE_NO_PROC {
         // Without a message the buffer and its datatype are not checked.
-        user_buffer::items(count)?;
+        datatype::items(count)?;
         *message = Message::NULL;
         return Ok(Posted::over(world, request::RECEIVED_FROM_NOBODY));
     }
-    let region = buf.checked(count, datatype)?;
+    let region = buf.checked(&world.objects.datatypes, count, datatype)?;
     let ticket = Ticket::from_bits(handle.0 as u64);
     let posted = Posted::receive_matched(world, ticket, region);
     let posted = posted.map_err(|error| unknown(handle, error))?;

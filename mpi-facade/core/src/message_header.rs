@@ -59,6 +59,12 @@ impl MpiPattern {
     pub(crate) fn context(&self) -> u32 {
         self.header.context.get()
     }
+
+    /// Returns the source and the tag; `None` is any.
+    pub(crate) fn wanted(&self) -> (Option<Peer>, Option<u32>) {
+        let tag = self.header.tag.get();
+        (self.source(), (tag != ANY_TAG).then_some(tag))
+    }
 }
 
 impl Header for MpiHeader {

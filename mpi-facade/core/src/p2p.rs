@@ -3,14 +3,17 @@
 use crate::any_source_failure;
 use crate::comm::CommRecord;
 use crate::constants::*;
+use crate::datatype;
 use crate::errhandler;
 use crate::error::Error;
+use crate::explanation;
 use crate::kernel::Posted;
 use crate::message_header::{MpiHeader, MpiPattern};
+use crate::objects::Objects;
 use crate::request;
 use crate::runtime::world::{self, CommError, World};
 use crate::status::Status;
-use crate::user_buffer::{self, Region, UserAddress};
+use crate::user_buffer::{Region, UserAddress};
 use core::ffi::c_int;
 use pombo_kernel::{Mode, Peer};
 
@@ -193,20 +196,37 @@ pub fn exchange(
             comm,
             mode,
         );
-        let mut outgoing = outgoing.begun()?;
-        let world = outgoing.world();
-        let incoming = post_receive(world, buf, count, datatype, from, into, comm);
-        let received = incoming.begun()?.wait(status);
-        match received {
-            // The error of this receive does not concern the receiver of the send, so the send completes first.
-            Err(failure) if is_own(outgoing.world(), &failure) => {
-                outgoing.wait_sent()?;
-                Err(failure)
-            }
-            Err(failure) => Err(failure),
-            Ok(()) => outgoing.wait_sent(),
-        }
+        receive_beside(outgoing.begun()?, receive, comm, status)
     })
+}
+
+/// Receives while a send is under way, and waits for both.
+#[inline(always)]
+pub(crate) fn receive_beside(
+    mut outgoing: Posted<'_>,
+    receive: Side<'_>,
+    comm: Comm,
+    status: &mut Status,
+) -> Result<(), CommError> {
+    let Side {
+        buf,
+        count,
+        datatype,
+        partner,
+        tag,
+    } = receive;
+    let world = outgoing.world();
+    let incoming = post_receive(world, buf, count, datatype, partner, tag, comm);
+    let received = incoming.begun()?.wait(status);
+    match received {
+        // The error of this receive does not concern the receiver of the send, so the send completes first.
+        Err(failure) if is_own(outgoing.world(), &failure) => {
+            outgoing.wait_sent()?;
+            Err(failure)
+        }
+        Err(failure) => Err(failure),
+        Ok(()) => outgoing.wait_sent(),
+    }
 }
 
 /// Returns whether a receive has failed because of its own buffer and the program continues.
@@ -241,6 +261,10 @@ pub(crate) fn wait_for<R>(
         let found = look(world)?;
         if found.is_none() && any_source_failure::is_due(world.idle_counts.waiting) {
             any_source_failure::check(world, pattern)?;
+            let idle = world.idle_counts.waiting;
+            explanation::attend(world, idle, |world| {
+                explanation::add_probe(world, pattern);
+            });
         }
         Ok(found)
     })
@@ -250,7 +274,7 @@ fn look(world: &mut World, pattern: MpiPattern, comm: Comm) -> Result<Option<Sta
     let found = world.kernel.probe(pattern).map_err(CommError::on(comm))?;
     Ok(found.map(|envelope| {
         let mut status = Status::EMPTY;
-        request::write_source(&mut world.comms, &envelope, &mut status);
+        request::write_source(&mut world.objects.comms, &envelope, &mut status);
         status
     }))
 }
@@ -267,12 +291,34 @@ pub(crate) fn post_send<'w>(
     comm: Comm,
     mode: Mode,
 ) -> Posted<'w> {
-    let checked = check_send(world, buf, count, datatype, to, tag, comm);
-    let (peer, header, region) = match checked {
-        Ok(Some(checked)) => checked,
-        Ok(None) => return Posted::over(world, request::SENT),
-        Err(failure) => return Posted::refuse(world, failure),
-    };
+    match check_send(world, buf, count, datatype, to, tag, comm) {
+        Ok(Some(message)) => post_message(world, message, comm, mode),
+        Ok(None) => Posted::over(world, request::SENT),
+        Err(failure) => Posted::refuse(world, failure),
+    }
+}
+
+/// A checked send: destination, header and data.
+pub(crate) type CheckedSend = (Peer, MpiHeader, Region);
+
+/// Posts a checked send, for calls that have checked it earlier.
+#[inline(never)]
+pub(crate) fn post_checked_send(
+    world: &mut World,
+    message: CheckedSend,
+    comm: Comm,
+    mode: Mode,
+) -> Posted<'_> {
+    post_message(world, message, comm, mode)
+}
+
+#[inline(always)]
+fn post_message<'w>(
+    world: &'w mut World,
+    (peer, header, region): CheckedSend,
+    comm: Comm,
+    mode: Mode,
+) -> Posted<'w> {
     world.count(pombo_kernel::Source::len(&region));
     if mode == Mode::Standard {
         let now = match world.kernel.send_now(peer, header, &region) {
@@ -290,7 +336,7 @@ pub(crate) fn post_send<'w>(
 
 /// Returns a send's data and destination; `None` to `MPI_PROC_NULL`.
 #[inline(always)]
-fn check_send(
+pub(crate) fn check_send(
     world: &mut World,
     buf: UserAddress<'_>,
     count: i64,
@@ -298,16 +344,19 @@ fn check_send(
     to: c_int,
     tag: c_int,
     comm: Comm,
-) -> Result<Option<(Peer, MpiHeader, Region)>, CommError> {
+) -> Result<Option<CheckedSend>, CommError> {
     let failure = CommError::on(comm);
-    let record = world.comms.get(comm)?;
+    let Objects {
+        comms, datatypes, ..
+    } = &mut world.objects;
+    let record = comms.get(comm)?;
     let tag = check_tag(tag).map_err(&failure)?;
     let Some(peer) = partner(record, to).map_err(&failure)? else {
         // For `MPI_PROC_NULL` the buffer and its datatype are not checked.
-        user_buffer::items(count).map_err(&failure)?;
+        datatype::items(count).map_err(&failure)?;
         return Ok(None);
     };
-    let region = buf.checked(count, datatype).map_err(&failure)?;
+    let region = buf.checked(datatypes, count, datatype).map_err(&failure)?;
     Ok(Some((
         peer,
         MpiHeader::new(record.context * 2, tag),
@@ -316,7 +365,7 @@ fn check_send(
 }
 
 #[inline(never)]
-fn post_receive<'w>(
+pub(crate) fn post_receive<'w>(
     world: &'w mut World,
     buf: UserAddress<'_>,
     count: i64,
@@ -334,7 +383,7 @@ fn post_receive<'w>(
 
 /// Returns a receive's pattern and buffer; `None` from `MPI_PROC_NULL`.
 #[inline(always)]
-fn check_receive(
+pub(crate) fn check_receive(
     world: &mut World,
     buf: UserAddress<'_>,
     count: i64,
@@ -344,13 +393,15 @@ fn check_receive(
     comm: Comm,
 ) -> Result<Option<(MpiPattern, Region)>, CommError> {
     let failure = CommError::on(comm);
-    let record = world.comms.get(comm)?;
-    let pattern = pattern_of(record, from, tag).map_err(&failure)?;
+    let Objects {
+        comms, datatypes, ..
+    } = &mut world.objects;
+    let pattern = pattern_of(comms.get(comm)?, from, tag).map_err(&failure)?;
     if from == MPI_PROC_NULL {
-        user_buffer::items(count).map_err(&failure)?;
+        datatype::items(count).map_err(&failure)?;
         return Ok(None);
     }
-    let region = buf.checked(count, datatype).map_err(&failure)?;
+    let region = buf.checked(datatypes, count, datatype).map_err(&failure)?;
     Ok(Some((pattern, region)))
 }
 
@@ -361,7 +412,7 @@ pub(crate) fn pattern(
     tag: c_int,
     comm: Comm,
 ) -> Result<Option<MpiPattern>, CommError> {
-    let record = world.comms.get(comm)?;
+    let record = world.objects.comms.get(comm)?;
     if from == MPI_PROC_NULL {
         return Ok(None);
     }

@@ -1,26 +1,29 @@
 //! Requests: a handle is the kernel's ticket as an integer, so there is no table of requests.
 
 mod handle;
+mod slots;
 
-pub(crate) use handle::{FIRST_WITH_OPS, RequestState, has_request_ops, ticket};
+pub(crate) use handle::{Activity, RequestKind, RequestState, ticket};
 pub use handle::{RECEIVED_FROM_NOBODY, SENT, handle};
+pub(crate) use slots::RequestSlots;
 
 use crate::any_source_failure;
 use crate::comm::Comms;
 use crate::constants::*;
 use crate::errhandler;
 use crate::error::{Error, Kind};
-use crate::message_header::{MpiComposition, MpiHeader};
+use crate::kernel::MpiEnvelope;
+use crate::objects::Objects;
 use crate::runtime::world::{self, CommError, World};
 use crate::stall_recovery;
 use crate::status::Status;
 use pombo_kernel::Ticket;
 
-/// Tests whether a request is complete; then writes its status and ends it. `MPI_REQUEST_NULL` is always complete. It
-/// makes no progress. `Err` means an invalid handle.
+/// Tests whether a request is complete; then writes its status and ends it: the handle becomes null unless the request
+/// is persistent. `MPI_REQUEST_NULL` is always complete. It makes no progress. `Err` means an invalid handle.
 pub(crate) fn test_one(
     world: &mut World,
-    request: Request,
+    request: &mut Request,
     status: &mut Status,
 ) -> Result<RequestState, CommError> {
     let mut failed = None;
@@ -38,16 +41,18 @@ pub(crate) fn peek(
     request: Request,
     status: &mut Status,
 ) -> Result<RequestState, CommError> {
-    if has_request_ops(request)
-        && let Some(ops) = world.request_ops
-    {
-        return (ops.peek)(world, request, status);
-    }
     if ticket(request).is_none() {
-        // Such a request has no state that could end.
-        return test_one(world, request, status);
+        return match world.request_ops(request) {
+            Some(ops) => (ops.peek)(world, request, status),
+            // Such a request has no state that could end.
+            None => test_one(world, &mut { request }, status),
+        };
     }
-    let World { kernel, comms, .. } = world;
+    let World {
+        kernel,
+        objects: Objects { comms, .. },
+        ..
+    } = world;
     let seen = kernel.look(Ticket::from_bits(request.0 as u64));
     let Some(seen) = seen.map_err(|error| unknown(request, error))? else {
         return Ok(RequestState::Pending);
@@ -64,24 +69,77 @@ pub(crate) fn peek(
     Ok(failed.map_or(RequestState::Complete, RequestState::Failed))
 }
 
-/// Tests whether a request is complete, and ends it. Writes the operation's failure, if any, to `failed`.
+/// Returns whether a request is pending, without effect on its result.
+pub(crate) fn is_pending(world: &mut World, request: Request) -> Result<bool, CommError> {
+    if ticket(request).is_none()
+        && let Some(ops) = world.request_ops(request)
+    {
+        return Ok((ops.activity)(world, request)? == Activity::Pending);
+    }
+    let standing = peek(world, request, &mut { Status::EMPTY })?;
+    Ok(matches!(standing, RequestState::Pending))
+}
+
+/// Returns whether a handle is null or that of an inactive persistent request: calls that complete some of several
+/// requests skip it.
+#[inline]
+pub(crate) fn is_inactive(world: &mut World, request: Request) -> bool {
+    #[cold]
+    fn is_other_inactive(world: &mut World, request: Request) -> bool {
+        let is_inactive = world.request_ops(request).and_then(|ops| ops.is_inactive);
+        is_inactive.is_some_and(|is_inactive| is_inactive(world, request))
+    }
+    match request {
+        Request::NULL => true,
+        _ => ticket(request).is_none() && is_other_inactive(world, request),
+    }
+}
+
+/// Tests whether a request is complete, and ends it: the handle becomes null unless the request is persistent. Writes
+/// the operation's failure, if any, to `failed`.
 #[inline(always)]
 fn is_complete(
+    world: &mut World,
+    handle: &mut Request,
+    status: Option<&mut Status>,
+    failed: &mut Option<CommError>,
+) -> Result<bool, CommError> {
+    if *handle == SENT {
+        end_sent(handle, status);
+        return Ok(true);
+    }
+    if handle.0 <= u32::MAX as usize {
+        return is_other_complete(world, handle, status, failed);
+    }
+    let over = is_ticket_complete(world, *handle, status, failed)?;
+    if over {
+        *handle = Request::NULL;
+    }
+    Ok(over)
+}
+
+/// Ends the request [`SENT`].
+#[inline(always)]
+fn end_sent(handle: &mut Request, status: Option<&mut Status>) {
+    if let Some(status) = status {
+        *status = Status::SENT;
+    }
+    *handle = Request::NULL;
+}
+
+/// Tests whether a request that is a ticket is complete, and ends it; the caller makes the handle null.
+#[inline(always)]
+fn is_ticket_complete(
     world: &mut World,
     request: Request,
     status: Option<&mut Status>,
     failed: &mut Option<CommError>,
 ) -> Result<bool, CommError> {
-    if request == SENT {
-        if let Some(status) = status {
-            *status = Status::SENT;
-        }
-        return Ok(true);
-    }
-    if request.0 <= u32::MAX as usize {
-        return is_other_complete(world, request, status, failed);
-    }
-    let World { kernel, comms, .. } = world;
+    let World {
+        kernel,
+        objects: Objects { comms, .. },
+        ..
+    } = world;
     let ticket = Ticket::from_bits(request.0 as u64);
     match kernel.look(ticket) {
         Ok(None) => return Ok(false),
@@ -106,18 +164,19 @@ fn is_complete(
 #[cold]
 fn is_other_complete(
     world: &mut World,
-    request: Request,
+    handle: &mut Request,
     status: Option<&mut Status>,
     failed: &mut Option<CommError>,
 ) -> Result<bool, CommError> {
     let mut unwanted = Status::EMPTY;
     let status = status.unwrap_or(&mut unwanted);
+    let request = *handle;
+    let mut is_persistent = false;
     match request {
         Request::NULL => *status = Status::EMPTY,
         RECEIVED_FROM_NOBODY => *status = Status::PROC_NULL,
         _ => {
-            let ops = world.request_ops.filter(|_| has_request_ops(request));
-            let Some(ops) = ops else {
+            let Some(ops) = world.request_ops(request) else {
                 return Err(unknown(request, pombo_kernel::Error::UnknownTicket));
             };
             match (ops.test)(world, request, status)? {
@@ -125,7 +184,11 @@ fn is_other_complete(
                 RequestState::Complete => {}
                 RequestState::Failed(failure) => *failed = Some(failure),
             }
+            is_persistent = ops.start.is_some();
         }
+    }
+    if !is_persistent {
+        *handle = Request::NULL;
     }
     Ok(true)
 }
@@ -142,7 +205,8 @@ fn unknown(request: Request, error: pombo_kernel::Error) -> CommError {
     }
 }
 
-/// Waits for one request and returns its failure. The handle becomes null if, and only if, the operation is complete.
+/// Waits for one request and returns its failure. The handle becomes null if, and only if, the operation is complete
+/// and the request is not persistent.
 #[inline(always)]
 pub(crate) fn wait_one(
     world: &mut World,
@@ -151,9 +215,8 @@ pub(crate) fn wait_one(
 ) -> Result<(), CommError> {
     let mut failed = None;
     let waited = *request;
-    let attend = |world: &mut World| stall_recovery::check(world, &[waited]);
-    wait_until_over(world, waited, Some(status), &mut failed, attend)?;
-    *request = Request::NULL;
+    let attend = |world: &mut World, idle| stall_recovery::attend(world, idle, &[waited]);
+    wait_until_over(world, request, Some(status), &mut failed, attend)?;
     match failed {
         None => Ok(()),
         Some(failure) => Err(failure),
@@ -164,23 +227,53 @@ pub(crate) fn wait_one(
 #[inline(always)]
 fn wait_until_over(
     world: &mut World,
-    request: Request,
+    request: &mut Request,
     mut status: Option<&mut Status>,
     failed: &mut Option<CommError>,
-    attend: impl Fn(&mut World),
+    attend: impl Fn(&mut World, u32),
 ) -> Result<(), CommError> {
-    let mut idle = 0;
-    while !is_complete(world, request, status.as_deref_mut(), failed)? {
+    let (waited, mut idle) = (*request, 0);
+    if waited == SENT {
+        end_sent(request, status);
+        return Ok(());
+    }
+    if waited.0 <= u32::MAX as usize {
+        return wait_until_other_over(world, request, status, failed, &attend);
+    }
+    while !is_ticket_complete(world, waited, status.as_deref_mut(), failed)? {
         world.progress(&mut idle);
         world.kernel.advance(&mut idle)?;
         if any_source_failure::is_due(idle) {
-            attend(world);
+            attend(world, idle);
+        }
+    }
+    *request = Request::NULL;
+    Ok(())
+}
+
+/// Waits for a request that is not a ticket.
+#[cold]
+#[inline(never)]
+fn wait_until_other_over(
+    world: &mut World,
+    request: &mut Request,
+    mut status: Option<&mut Status>,
+    failed: &mut Option<CommError>,
+    attend: &dyn Fn(&mut World, u32),
+) -> Result<(), CommError> {
+    let mut idle = 0;
+    while !is_other_complete(world, request, status.as_deref_mut(), failed)? {
+        world.progress(&mut idle);
+        world.kernel.advance(&mut idle)?;
+        if any_source_failure::is_due(idle) {
+            attend(world, idle);
         }
     }
     Ok(())
 }
 
-/// Waits for a request, as `MPI_Wait`. The handle becomes null if the request is complete, with or without an error.
+/// Waits for a request, as `MPI_Wait`. The handle becomes null if the request is complete, with or without an error,
+/// and not persistent.
 pub fn wait(request: &mut Request, status: &mut Status) -> Result<(), CommError> {
     world::with_fast(
         (request, status),
@@ -193,44 +286,37 @@ pub fn wait(request: &mut Request, status: &mut Status) -> Result<(), CommError>
 #[inline(never)]
 fn wait_in_turn(request: &mut Request, status: &mut Status) -> Result<(), CommError> {
     world::with(|world| {
-        world.until(|world| {
-            let outcome = match test_one(world, *request, status)? {
-                RequestState::Pending => {
-                    if any_source_failure::is_due(world.idle_counts.waiting) {
-                        stall_recovery::check(world, &[*request]);
-                    }
-                    return Ok(None);
+        world.until(|world| match test_one(world, request, status)? {
+            RequestState::Pending => {
+                let idle = world.idle_counts.waiting;
+                if any_source_failure::is_due(idle) {
+                    stall_recovery::attend(world, idle, &[*request]);
                 }
-                RequestState::Complete => Ok(Some(())),
-                RequestState::Failed(failure) => Err(failure),
-            };
-            *request = Request::NULL;
-            outcome
+                Ok(None)
+            }
+            RequestState::Complete => Ok(Some(())),
+            RequestState::Failed(failure) => Err(failure),
         })
     })
 }
 
 /// Tests a request, as `MPI_Test`: returns false while it is not complete. The handle becomes null if it is, with or
-/// without an error.
+/// without an error, and not persistent.
 pub fn test(request: &mut Request, status: &mut Status) -> Result<bool, CommError> {
     world::with(|world| {
         world.make_progress()?;
         if any_source_failure::is_due_once(world) {
             stall_recovery::check(world, &[*request]);
         }
-        let standing = test_one(world, *request, status)?;
-        if let RequestState::Pending = standing {
-            return world.test_backoff().map(|()| false);
-        }
-        *request = Request::NULL;
-        match standing {
+        match test_one(world, request, status)? {
+            RequestState::Pending => world.test_backoff().map(|()| false),
+            RequestState::Complete => Ok(true),
             RequestState::Failed(failure) => Err(failure),
-            _ => Ok(true),
         }
     })
 }
 
-/// Waits for requests one after the other, as `MPI_Waitall`; each handle becomes null. `over` is called with the index,
+/// Waits for requests one after the other, as `MPI_Waitall`; each handle that is not persistent becomes null. `over` is called with the index,
 /// status and failure of each one that failed, and of all if the caller wants the statuses.
 pub fn wait_all(
     requests: &mut [Request],
@@ -248,10 +334,10 @@ pub fn wait_all(
                 break;
             };
             let status_of = wanted.then_some(&mut status);
-            let request = left[0];
-            let attend = |world: &mut World| stall_recovery::check(world, left);
-            wait_until_over(world, request, status_of, &mut failed, attend)?;
-            left[0] = Request::NULL;
+            let mut request = left[0];
+            let attend = |world: &mut World, idle| stall_recovery::attend(world, idle, left);
+            wait_until_over(world, &mut request, status_of, &mut failed, attend)?;
+            left[0] = request;
             let index = next;
             next += 1;
             // A fatal error does not wait for the other requests, which may never complete.
@@ -272,7 +358,11 @@ pub fn wait_all(
 /// Returns how many.
 #[inline(never)]
 fn test_all_inline(world: &mut World, requests: &mut [Request]) -> usize {
-    let World { kernel, comms, .. } = world;
+    let World {
+        kernel,
+        objects: Objects { comms, .. },
+        ..
+    } = world;
     let over = |request: &&mut Request| {
         if **request == SENT {
             return true;
@@ -294,7 +384,7 @@ fn test_all_inline(world: &mut World, requests: &mut [Request]) -> usize {
 fn write_status(
     comms: &mut Comms,
     received: bool,
-    envelope: Option<&pombo_kernel::Envelope<MpiHeader, MpiComposition>>,
+    envelope: Option<&MpiEnvelope>,
     outcome: Result<usize, &pombo_kernel::Error>,
     mut status: Option<&mut Status>,
     failed: &mut Option<CommError>,
@@ -313,39 +403,42 @@ fn write_status(
             }
         }
     }
-    if let Err(&error) = outcome {
-        let context = envelope.map(|envelope| envelope.header().context.get());
-        let comm = context.and_then(|context| comms.of_context(context));
-        let failure = comm.map_or(CommError::from(error), |(comm, record)| CommError {
-            handler: record.handler,
-            ..CommError::new(error, comm)
-        });
-        end_with_errors(error, failure, status, failed);
+    if let Err(error) = outcome {
+        *failed = failure_of(comms, error, envelope);
+        // Cancellation is a status and no error in MPI.
+        if let (None, Some(status)) = (&failed, status) {
+            status.set_cancelled(true);
+        }
     }
 }
 
-/// Notes a failure; cancellation is a status and no error in MPI.
+/// Returns the failure of an operation; `None` if it was cancelled.
 #[cold]
-fn end_with_errors(
-    error: pombo_kernel::Error,
-    failure: CommError,
-    status: Option<&mut Status>,
-    failed: &mut Option<CommError>,
-) {
-    if error != pombo_kernel::Error::Cancelled {
-        *failed = Some(failure);
-    } else if let Some(status) = status {
-        status.set_cancelled(true);
+#[inline(never)]
+fn failure_of(
+    comms: &mut Comms,
+    &error: &pombo_kernel::Error,
+    envelope: Option<&MpiEnvelope>,
+) -> Option<CommError> {
+    if error == pombo_kernel::Error::Cancelled {
+        return None;
     }
+    let message = envelope.map(|envelope| (envelope.peer(), envelope.header()));
+    let known = message.and_then(|(peer, header)| {
+        let (comm, record) = comms.of_context(header.context.get())?;
+        let (source, tag) = (record.rank_of(peer), header.tag.get() as i32);
+        Some(CommError {
+            error: Error::from(error).of_message(source, Some(tag)),
+            comm,
+            handler: record.handler,
+        })
+    });
+    Some(known.unwrap_or(error.into()))
 }
 
 /// Writes source and tag of a message to the status.
 #[inline]
-pub(crate) fn write_source(
-    comms: &mut Comms,
-    envelope: &pombo_kernel::Envelope<MpiHeader, MpiComposition>,
-    status: &mut Status,
-) {
+pub(crate) fn write_source(comms: &mut Comms, envelope: &MpiEnvelope, status: &mut Status) {
     let header = envelope.header();
     let peer = envelope.peer();
     let source = match comms.of_context(header.context.get()) {

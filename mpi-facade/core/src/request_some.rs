@@ -20,20 +20,28 @@ pub enum Completion {
     Complete(usize, Option<CommError>),
 }
 
-/// Waits for the first complete request, as `MPI_Waitany`. Its handle becomes null. Never returns
-/// [`Completion::Pending`].
+/// Waits for the first complete request, as `MPI_Waitany`. Its handle becomes null unless it is persistent. Never
+/// returns [`Completion::Pending`].
 pub fn wait_any(requests: &mut [Request], status: &mut Status) -> Result<Completion, CommError> {
     world::with(|world| {
         world.until(|world| match first_complete(world, requests, status)? {
             Completion::Pending => {
-                if any_source_failure::is_due(world.idle_counts.waiting) {
-                    stall_recovery::check(world, requests);
+                let idle = world.idle_counts.waiting;
+                if any_source_failure::is_due(idle) {
+                    stall_recovery::attend(world, idle, requests);
                 }
                 Ok(None)
             }
             seen => Ok(Some(seen)),
         })
     })
+}
+
+/// Waits as [`wait_any`], as `MPI_Waitsome` begins: it takes what has arrived first, so that the call completes more
+/// requests than the one that was complete before it.
+pub fn wait_first(requests: &mut [Request], status: &mut Status) -> Result<Completion, CommError> {
+    world::with(World::make_progress)?;
+    wait_any(requests, status)
 }
 
 /// Tests as [`wait_any`] without waiting, as `MPI_Testany`.
@@ -81,10 +89,10 @@ fn first_complete(
     let mut seen = Completion::NoneActive;
     *status = Status::EMPTY;
     for (index, request) in requests.iter_mut().enumerate() {
-        if *request == Request::NULL {
+        if request::is_inactive(world, *request) {
             continue;
         }
-        let failure = match test_one(world, *request, status)? {
+        let failure = match test_one(world, request, status)? {
             RequestState::Pending => {
                 seen = Completion::Pending;
                 continue;
@@ -92,7 +100,6 @@ fn first_complete(
             RequestState::Complete => None,
             RequestState::Failed(failure) => Some(failure),
         };
-        *request = Request::NULL;
         return Ok(Completion::Complete(index, failure));
     }
     Ok(seen)
@@ -100,17 +107,25 @@ fn first_complete(
 
 /// Cancels a request, as `MPI_Cancel`: the operation completes soon, with or without a message; its status says which.
 pub fn cancel(request: Request) -> Result<(), CommError> {
+    world::with(|world| cancel_one(world, request))
+}
+
+/// Cancels a request inside a call.
+pub(crate) fn cancel_one(world: &mut World, request: Request) -> Result<(), CommError> {
     let unknown = Error::Handle {
         kind: Kind::Request,
         got: request.0,
     };
-    world::with(|world| match request {
+    if let Some(ops) = world.request_ops(request) {
+        return (ops.cancel)(world, request);
+    }
+    match request {
         // A complete request stays as it is.
         request::SENT | request::RECEIVED_FROM_NOBODY => Ok(()),
-        _ if request == Request::NULL || request::has_request_ops(request) => Err(unknown.into()),
+        Request::NULL => Err(unknown.into()),
         _ => match world.kernel.cancel(Ticket::from_bits(request.0 as u64)) {
             Err(pombo_kernel::Error::UnknownTicket) => Err(unknown.into()),
             done => Ok(done?),
         },
-    })
+    }
 }

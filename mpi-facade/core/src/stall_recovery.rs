@@ -3,6 +3,7 @@
 
 use crate::any_source_failure;
 use crate::constants::Request;
+use crate::explanation;
 use crate::request::ticket;
 use crate::runtime::world::World;
 use pombo_job::log::{self, LogLine};
@@ -11,9 +12,19 @@ use pombo_kernel::Error;
 /// Consecutive checks without room for a copy after which the user is warned, once; after them the rank sleeps.
 const WARN_AFTER: u32 = 2;
 
-/// Checks the requests that the call waits for.
+/// Checks the requests for which a call has waited through `idle` polls, and answers a question about them.
+#[cold]
+pub(crate) fn attend(world: &mut World, idle: u32, requests: &[Request]) {
+    check(world, requests);
+    explanation::attend(world, idle, |world| check(world, requests));
+}
+
+/// Checks the requests that the call polls, and adds them to an answer that is being written.
 #[cold]
 pub(crate) fn check(world: &mut World, requests: &[Request]) {
+    for &request in requests {
+        explanation::add_request(world, request);
+    }
     for ticket in requests.iter().filter_map(|it| ticket(*it)) {
         match world.kernel.detach(ticket) {
             Ok(true) if world.idle_counts.stalled < WARN_AFTER => world.idle_counts.stalled = 0,

@@ -7,8 +7,9 @@
 //! one is safe.
 
 use crate::constants::{Datatype, MPI_IN_PLACE};
-use crate::datatype::{self, LARGEST_EXTENT, Layout, Predefined};
-use crate::error::{Class, Error, Kind};
+use crate::datatype::{Datatypes, Predefined, Shape, TypeLayout, predefined};
+use crate::error::{Class, Error};
+use alloc::rc::Rc;
 use core::ffi::c_void;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -30,16 +31,12 @@ pub struct UserAddress<'m>(*mut c_void, PhantomData<&'m mut [u8]>);
 impl<'m> UserAddress<'m> {
     /// `MPI_IN_PLACE`.
     pub const IN_PLACE: Self = UserAddress(MPI_IN_PLACE, PhantomData);
+    /// `MPI_BOTTOM`, and the null pointer.
+    pub(crate) const BOTTOM: Self = UserAddress(ptr::null_mut(), PhantomData);
 
     /// Makes the address of the library's own memory, which the count and datatype beside it must fit.
     pub(crate) fn of<T: FromBytes>(memory: &'m mut [T]) -> Self {
         UserAddress(memory.as_mut_ptr().cast(), PhantomData)
-    }
-
-    /// Returns the address as C passed it.
-    #[inline(always)]
-    pub(crate) fn pointer(self) -> *mut c_void {
-        self.0
     }
 
     /// Returns the address `bytes` bytes further on, in a buffer of several blocks.
@@ -49,14 +46,48 @@ impl<'m> UserAddress<'m> {
 
     /// Checks the arguments of a point-to-point call and returns the region.
     #[inline(always)]
-    pub(crate) fn checked(self, count: i64, datatype: Datatype) -> Result<Region, Error> {
-        let items = items(count)?;
-        let known = datatype::predefined(datatype).ok_or(Error::Handle {
-            kind: Kind::Datatype,
-            got: datatype.0,
-        })?;
-        present(self.0, items)?;
-        Ok(self.region(items, Shape::of(known)))
+    pub(crate) fn checked(
+        self,
+        datatypes: &Datatypes,
+        count: i64,
+        datatype: Datatype,
+    ) -> Result<Region, Error> {
+        match predefined(datatype).and_then(Predefined::dense_size) {
+            Some(size) => {
+                let shape = Shape::dense(size);
+                let items = shape.items(count)?;
+                present(self.0, items)?;
+                Ok(self.region(items, shape))
+            }
+            None => self.checked_slowly(datatypes, count, datatype),
+        }
+    }
+
+    /// Does so for other datatypes than contiguous predefined ones.
+    #[inline(never)]
+    fn checked_slowly(
+        self,
+        datatypes: &Datatypes,
+        count: i64,
+        datatype: Datatype,
+    ) -> Result<Region, Error> {
+        let shape = datatypes.shape(datatype)?;
+        let items = shape.items(count)?;
+        self.present(items, &shape)?;
+        Ok(self.region(items, shape))
+    }
+
+    /// Checks that items of that shape may be at this address.
+    #[inline(always)]
+    pub(crate) fn present(self, items: usize, shape: &Shape) -> Result<(), Error> {
+        match shape.gaps() {
+            None => match present(self.0, items) {
+                // Items without data need no memory.
+                Err(_) if shape.size() == 0 => Ok(()),
+                checked => checked,
+            },
+            Some(layout) => layout_present(self.0, items, layout),
+        }
     }
 
     /// Returns the region of `items` items, at most those that the call's count and datatype name. An operation that
@@ -76,35 +107,6 @@ impl Memory for Foreign {
     type Out = Region;
     type In = Region;
 }
-
-/// Checks a number of items: it must not be negative, nor give more bytes than any memory holds.
-#[inline]
-pub fn items(count: i64) -> Result<usize, Error> {
-    #[cold]
-    fn refused(count: i64) -> Error {
-        match count {
-            ..0 => Error::Count { got: count },
-            _ => Error::Argument {
-                class: Class::Count,
-                name: "count",
-                must: "so small that memory can hold all items",
-            },
-        }
-    }
-    match count as u64 {
-        0..=MOST_ITEMS => Ok(count as usize),
-        _ => Err(refused(count)),
-    }
-}
-
-/// Multiplies two numbers of items, within the same bounds.
-#[inline]
-pub(crate) fn times(each: usize, times: usize) -> Result<usize, Error> {
-    items(i64::try_from(each.saturating_mul(times)).unwrap_or(i64::MAX))
-}
-
-/// Items of any datatype up to this number have no more bytes than `isize::MAX`.
-const MOST_ITEMS: u64 = isize::MAX as u64 / LARGEST_EXTENT as u64;
 
 /// Checks that an address may have items: it is neither null nor `MPI_IN_PLACE`.
 #[inline]
@@ -128,42 +130,26 @@ pub fn present(address: *const c_void, items: usize) -> Result<(), Error> {
     }
 }
 
-/// Items in C memory, `extent` bytes apart, each of one or two runs of bytes.
+/// Checks an address for items whose displacements may be relative to address 0 (`MPI_BOTTOM`).
+#[cold]
+fn layout_present(address: *const c_void, items: usize, layout: &TypeLayout) -> Result<(), Error> {
+    let is_absolute = address.is_null() && layout.bounds().true_lower != 0;
+    match is_absolute || layout.size() == 0 {
+        true => Ok(()),
+        false => present(address, items),
+    }
+}
+
+/// A part of C memory: contiguous bytes, or items of a layout.
 ///
 /// The maker of a region promises that the memory stays valid as long as the region is used: MPI requires that of the
 /// caller of every communication function.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub(crate) struct Region {
     base: *mut u8,
-    items: usize,
-    shape: Shape,
-}
-
-/// The memory layout of one item. It is a reference to a table, as regions are copied often.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Shape(&'static Layout);
-
-impl Shape {
-    /// The shape of single bytes.
-    pub(crate) const BYTE: Shape = Shape(&Layout::BYTE);
-
-    /// Returns the shape of a predefined datatype.
-    #[inline]
-    pub(crate) fn of(datatype: &'static Predefined) -> Self {
-        Shape(&datatype.layout)
-    }
-
-    /// Returns the bytes of data in one item.
-    #[inline]
-    pub(crate) fn size(&self) -> usize {
-        self.0.size
-    }
-
-    /// Returns the bytes from one item to the next.
-    #[inline]
-    pub(crate) fn extent(&self) -> usize {
-        self.0.extent
-    }
+    /// Number of bytes, or of items of the layout.
+    len: usize,
+    layout: Option<Rc<TypeLayout>>,
 }
 
 impl Region {
@@ -172,10 +158,14 @@ impl Region {
     /// complete: readable and initialised for a send, writable for a receive, and not written by others meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn new(base: *mut c_void, items: usize, shape: Shape) -> Self {
-        Region {
-            base: base.cast(),
-            items,
-            shape,
+        let base = base.cast();
+        match shape.into_gaps() {
+            Ok(size) => Region::dense(base, items * size),
+            Err(layout) => Region {
+                base,
+                len: items,
+                layout: Some(layout),
+            },
         }
     }
 
@@ -184,34 +174,67 @@ impl Region {
         Region::dense(ptr::null_mut(), 0)
     }
 
-    /// Returns whether both begin at the same address.
+    /// Returns whether the first bytes of data of both are at the same address. The bases say nothing where a layout has
+    /// its own displacements: all of `MPI_BOTTOM` are equal.
     pub(crate) fn begins_as(&self, other: &Region) -> bool {
-        self.base == other.base
+        let first = |region: &Region| match &region.layout {
+            None => region.base,
+            Some(layout) => region
+                .base
+                .wrapping_offset(layout.bounds().true_lower as isize),
+        };
+        first(self) == first(other)
     }
 
-    /// Returns the number of items.
-    pub(crate) fn items(&self) -> usize {
-        self.items
+    /// Returns whether the region has no items, or items without data.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes() == 0
     }
 
-    /// Returns the bytes from one item to the next.
-    pub(crate) fn extent(&self) -> usize {
-        self.shape.extent()
+    /// Returns the number of items of that shape, which is the region's.
+    pub(crate) fn items(&self, shape: &Shape) -> usize {
+        match self.layout {
+            None => self.len / shape.size().max(1),
+            Some(_) => self.len,
+        }
     }
 
-    /// Returns the shape of an item.
+    /// Returns whether all data is contiguous.
+    #[inline]
+    pub(crate) fn is_dense(&self) -> bool {
+        self.layout.is_none()
+    }
+
+    /// Returns the shape of the items of the layout, or of bytes.
     pub(crate) fn shape(&self) -> Shape {
-        self.shape
+        self.layout.as_ref().map_or(Shape::BYTE, Shape::of)
     }
 
-    /// Returns the region of these items, as far as they exist.
-    pub(crate) fn part(&self, items: Range<usize>) -> Region {
-        let end = items.end.min(self.items);
+    /// Returns the address of the first item, for another region of the same memory.
+    pub(crate) fn as_address(&self) -> UserAddress<'_> {
+        UserAddress(self.address(), PhantomData)
+    }
+
+    /// Returns the address of the first item.
+    pub(crate) fn address(&self) -> *mut c_void {
+        self.base.cast()
+    }
+
+    /// Returns this region moved by that many bytes.
+    pub(crate) fn moved(mut self, bytes: usize) -> Region {
+        self.base = self.base.wrapping_add(bytes);
+        self
+    }
+
+    /// Returns the region of these items of that shape, which is the region's, as far as they exist.
+    pub(crate) fn part(&self, items: Range<usize>, shape: &Shape) -> Region {
+        let end = items.end.min(self.items(shape));
         let first = items.start.min(end);
+        let unit = if self.is_dense() { shape.size() } else { 1 };
         Region {
-            base: self.base.wrapping_add(first * self.extent()),
-            items: end - first,
-            ..*self
+            base: self.base.wrapping_offset(first as isize * shape.extent()),
+            len: (end - first) * unit,
+            layout: self.layout.clone(),
         }
     }
 
@@ -222,22 +245,25 @@ impl Region {
             .map_or(Region::nothing(), |base| Region::dense(base, len))
     }
 
-    fn dense(base: *mut u8, items: usize) -> Region {
-        let shape = Shape::BYTE;
-        Region { base, items, shape }
+    #[inline(always)]
+    fn dense(base: *mut u8, len: usize) -> Region {
+        let layout = None;
+        Region { base, len, layout }
     }
 
     /// Returns the bytes of data: at most `isize::MAX`, by [`items`] or because the memory exists.
     #[inline]
     fn bytes(&self) -> usize {
-        self.items * self.shape.size()
+        match &self.layout {
+            None => self.len,
+            Some(layout) => self.len * layout.size(),
+        }
     }
 
     /// Returns the address of that data byte, if all data is contiguous.
     #[inline(always)]
     fn in_one_piece(&self, offset: usize) -> Option<*mut u8> {
-        let Layout { first, extent, .. } = *self.shape.0;
-        (first == extent).then(|| self.base.wrapping_add(offset))
+        self.is_dense().then(|| self.base.wrapping_add(offset))
     }
 
     /// Returns the address of these bytes, if they are contiguous.
@@ -255,34 +281,32 @@ impl Region {
         if let Some(start) = self.in_one_piece(offset) {
             return f(start, len);
         }
-        let Layout {
-            size,
-            first,
-            second_at,
-            extent,
-        } = *self.shape.0;
-        let (mut at, end) = (offset, offset + len);
-        while at < end {
-            let (item, inside) = (at / size, at % size);
-            let start = self.base.wrapping_add(item * extent);
-            let (address, run) = if inside < first {
-                (start.wrapping_add(inside), first - inside)
-            } else {
-                (
-                    start.wrapping_add(second_at + inside - first),
-                    size - inside,
-                )
-            };
-            let run = run.min(end - at);
-            f(address, run);
-            at += run;
+        let Some(layout) = &self.layout else {
+            return;
+        };
+        for block in layout.blocks(self.len, offset, len) {
+            let mut address = self.base.wrapping_offset(block.displacement as isize);
+            for _ in 0..block.count {
+                f(address, block.len as usize);
+                address = address.wrapping_offset(block.stride as isize);
+            }
         }
+    }
+
+    /// Returns whether the data of both is the same memory in the same order.
+    fn is_same(&self, other: &Region) -> bool {
+        let same_shape = match (&self.layout, &other.layout) {
+            (None, None) => true,
+            (Some(layout), Some(other)) => Rc::ptr_eq(layout, other),
+            _ => false,
+        };
+        self.base == other.base && same_shape
     }
 
     /// Copies the data of `self` to `to`, up to the length of the shorter one. A region may be packed in place: no run
     /// of `self` is overwritten before it is read.
     pub(crate) fn copy_to(&self, to: &Region) {
-        if self.base != to.base || self.shape != to.shape {
+        if !self.is_same(to) {
             self.copy_range(0, to, 0, usize::MAX);
         }
     }
@@ -326,7 +350,10 @@ impl Operand {
     pub(crate) fn of(region: &Region) -> Self {
         Operand {
             base: region.base,
-            bytes: region.items * region.extent(),
+            bytes: match &region.layout {
+                None => region.len,
+                Some(layout) => region.len * layout.bounds().extent() as usize,
+            },
         }
     }
 
@@ -439,7 +466,7 @@ impl Source for Region {
             // SAFETY: the bytes are inside the region, whose maker has promised that memory until the operation that
             // borrows it is complete (`Region::new`), and are no more than `into`, which does not overlap user memory.
             Some(from) => unsafe { copy::<false>(from, to, len) },
-            None => self.gather(offset, to, len),
+            None => self.copy_blocks::<true>(offset, to, len),
         }
     }
 }
@@ -465,33 +492,47 @@ impl Sink for Region {
             // SAFETY: the bytes are inside the region, whose maker has promised that memory until the receive that
             // borrows it is complete (`Region::new`), and are no more than `from`, which does not overlap user memory.
             Some(to) => unsafe { copy::<false>(from, to, len) },
-            None => self.scatter(offset, from, len),
+            None => self.copy_blocks::<false>(offset, from.cast_mut(), len),
         }
     }
 }
 
 impl Region {
-    /// Copies out items with gaps, for `copy_out`.
+    /// Copies data of items with gaps, from byte `offset` on: to `len` contiguous bytes (`OUT`), or from them.
     #[inline(never)]
-    fn gather(&self, offset: usize, mut to: *mut u8, len: usize) {
-        self.runs(offset, len, |from, run| {
-            // SAFETY: the run is inside the region, whose maker has promised that memory until the operation that
-            // borrows it is complete (`Region::new`); the runs together are the `len` bytes that `copy_out` has at
-            // `to`.
-            unsafe { ptr::copy_nonoverlapping(from, to, run) };
-            to = to.wrapping_add(run);
-        });
-    }
-
-    /// Copies in items with gaps, for `copy_in`.
-    #[inline(never)]
-    fn scatter(&self, offset: usize, mut from: *const u8, len: usize) {
-        self.runs(offset, len, |to, run| {
-            // SAFETY: the run is inside the region, whose maker has promised that memory until the receive that borrows
-            // it is complete (`Region::new`); the runs together are the `len` bytes that `copy_in` has at `from`.
-            unsafe { ptr::copy_nonoverlapping(from, to, run) };
-            from = from.wrapping_add(run);
-        });
+    fn copy_blocks<const OUT: bool>(&self, offset: usize, mut bytes: *mut u8, len: usize) {
+        let Some(layout) = &self.layout else {
+            return;
+        };
+        for block in layout.blocks(self.len, offset, len) {
+            let mut item = self.base.wrapping_offset(block.displacement as isize);
+            let (len, stride) = (block.len as usize, block.stride as isize);
+            // Regular layouts spend their time here: with the length as a constant a piece is one or two instructions.
+            macro_rules! pieces {
+                ($len:expr) => {
+                    for _ in 0..block.count {
+                        let (from, to) = if OUT { (item, bytes) } else { (bytes, item) };
+                        ptr::copy_nonoverlapping(from.cast_const(), to, $len);
+                        item = item.wrapping_offset(stride);
+                        bytes = bytes.wrapping_add($len);
+                    }
+                };
+            }
+            // SAFETY: the pieces are inside the region, whose maker has promised that memory until the operation that
+            // borrows it is complete (`Region::new`); all pieces together are the `len` bytes that `copy_out` and
+            // `copy_in` have, which do not overlap user memory.
+            unsafe {
+                match len {
+                    4 => pieces!(4),
+                    8 => pieces!(8),
+                    16 => pieces!(16),
+                    24 => pieces!(24),
+                    32 => pieces!(32),
+                    64 => pieces!(64),
+                    _ => pieces!(len),
+                }
+            }
+        }
     }
 }
 
@@ -500,32 +541,14 @@ mod tests {
     extern crate std;
     use super::*;
     use crate::constants::{MPI_BOTTOM, MPI_BYTE, MPI_DOUBLE_INT};
-    use crate::datatype::predefined;
     use core::array::from_fn;
 
     fn shape(datatype: Datatype) -> Shape {
-        Shape::of(predefined(datatype).unwrap())
+        Datatypes::new().shape(datatype).unwrap()
     }
 
     fn region(memory: &mut [u8], items: usize, shape: Shape) -> Region {
         UserAddress::of(memory).region(items, shape)
-    }
-
-    #[test]
-    fn counts_end_where_memory_does() {
-        let most = MOST_ITEMS as i64;
-        assert_eq!((items(0), items(most)), (Ok(0), Ok(most as usize)));
-        for count in [-1, i64::MIN] {
-            assert_eq!(items(count), Err(Error::Count { got: count }));
-        }
-        for count in [most + 1, 1 << 61, i64::MAX] {
-            assert_eq!(items(count).unwrap_err().class(), Class::Count);
-        }
-        let many = items(most).unwrap();
-        let region = region(&mut [], many, shape(MPI_DOUBLE_INT));
-        assert_eq!(Source::len(&region), many.checked_mul(12).unwrap());
-        assert_eq!(times(many, 1), Ok(many));
-        assert!(times(many, 2).is_err() && times(1 << 57, 1 << 16).is_err());
     }
 
     #[test]

@@ -2,11 +2,12 @@
 //! without collective calls links none. `init` and the set-up of multicast call it.
 
 use crate::constants::*;
+use crate::datatype::Shape;
 use crate::kernel::Posted;
 use crate::message_header::{MpiHeader, MpiPattern};
 use crate::runtime::world::{CommError, World};
 use crate::status::Status;
-use crate::user_buffer::{Shape, UserAddress};
+use crate::user_buffer::UserAddress;
 use alloc::vec;
 use alloc::vec::Vec;
 use pombo_kernel::{Mode, Peer};

@@ -1,12 +1,13 @@
 //! How collective calls describe the user's memory, and which checks they apply to it.
 
 use super::layout::{Cut, Layout};
-use crate::c_arguments::RankArray;
+use crate::c_arguments::InArray;
 use crate::constants::Datatype;
-use crate::datatype::{self, Predefined};
-use crate::error::{Class, Error, Kind};
-use crate::user_buffer::{self, Region, Shape, UserAddress};
+use crate::datatype::{self, Datatypes, Predefined, Shape};
+use crate::error::{Class, Error};
+use crate::user_buffer::{Region, UserAddress};
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 use core::ffi::c_int;
 use zerocopy::FromBytes;
 
@@ -34,13 +35,28 @@ pub struct Buffers<'m> {
     pub datatypes: Types,
 }
 
+/// The operating system maps no memory below this address.
+const LOWEST_ADDRESS: isize = 4096;
+
+/// A block for every rank, of equal or of different sizes.
+pub(super) trait Blocks {
+    /// Returns the layout of that many blocks.
+    fn layout(&self, datatypes: &Datatypes, blocks: usize) -> Result<Layout, Error>;
+}
+
+impl Blocks for Buffer<'_> {
+    fn layout(&self, datatypes: &Datatypes, blocks: usize) -> Result<Layout, Error> {
+        self.blocks(datatypes, blocks)
+    }
+}
+
 /// An array of C integers, one for every rank.
 #[derive(Clone, Copy, Debug)]
 pub enum Numbers {
     /// The array has elements of type `int`.
-    Int(RankArray<c_int>),
+    Int(InArray<c_int>),
     /// The array has elements of type `MPI_Count` or `MPI_Aint`.
-    Count(RankArray<i64>),
+    Count(InArray<i64>),
 }
 
 /// The datatypes of blocks.
@@ -49,17 +65,17 @@ pub enum Types {
     /// All blocks have one datatype.
     One(Datatype),
     /// Every rank's block has its own datatype.
-    Each(RankArray<Datatype>),
+    Each(InArray<Datatype>),
 }
 
-impl From<RankArray<c_int>> for Numbers {
-    fn from(numbers: RankArray<c_int>) -> Self {
+impl From<InArray<c_int>> for Numbers {
+    fn from(numbers: InArray<c_int>) -> Self {
         Numbers::Int(numbers)
     }
 }
 
-impl From<RankArray<i64>> for Numbers {
-    fn from(numbers: RankArray<i64>) -> Self {
+impl From<InArray<i64>> for Numbers {
+    fn from(numbers: InArray<i64>) -> Self {
         Numbers::Count(numbers)
     }
 }
@@ -94,18 +110,9 @@ fn listed(is_null: bool) -> Result<(), Error> {
 }
 
 /// Converts and checks a number of items.
-pub(super) use crate::user_buffer::items;
+pub(super) use crate::datatype::items;
 
-/// Returns the shape of a datatype.
-pub(super) fn shape(datatype: Datatype) -> Result<Shape, Error> {
-    let known = datatype::predefined(datatype).ok_or(Error::Handle {
-        kind: Kind::Datatype,
-        got: datatype.0,
-    })?;
-    Ok(Shape::of(known))
-}
-
-fn present(address: UserAddress<'_>, items: usize, shape: Shape) -> Result<(), Error> {
+fn present(address: UserAddress<'_>, items: usize, shape: &Shape) -> Result<(), Error> {
     if address == UserAddress::IN_PLACE {
         return Err(Error::Argument {
             class: Class::Buffer,
@@ -113,18 +120,13 @@ fn present(address: UserAddress<'_>, items: usize, shape: Shape) -> Result<(), E
             must: "memory: MPI_IN_PLACE has no meaning here",
         });
     }
-    if address.pointer().is_null() && items > 0 && shape.size() > 0 {
-        return Err(Error::Buffer {
-            count: items as i64,
-        });
-    }
-    Ok(())
+    address.present(items, shape)
 }
 
 /// Checks that a rank's contribution and its own block of the result do not begin at the same address.
 #[inline]
 pub(super) fn distinct(given: &Region, got: &Region) -> Result<(), Error> {
-    match given.begins_as(got) && given.items() > 0 && got.items() > 0 {
+    match given.begins_as(got) && !given.is_empty() && !got.is_empty() {
         false => Ok(()),
         true => Err(Error::Argument {
             class: Class::Buffer,
@@ -151,38 +153,37 @@ impl<'m> Buffer<'m> {
     }
 
     /// Returns the layout of `blocks` blocks of `count` items each.
-    pub(super) fn blocks(&self, blocks: usize) -> Result<Layout, Error> {
-        Ok(Layout::Contiguous(
-            self.region(blocks)?,
-            Cut::Evenly(blocks),
-        ))
+    pub(super) fn blocks(&self, datatypes: &Datatypes, blocks: usize) -> Result<Layout, Error> {
+        let (items, shape) = self.check(datatypes, blocks)?;
+        let region = self.address.region(items, shape.clone());
+        Ok(Layout::Contiguous(region, shape, Cut::Evenly(blocks)))
     }
 
     /// Returns the region of `blocks` times `count` contiguous items.
     #[inline]
-    pub(super) fn region(&self, times: usize) -> Result<Region, Error> {
-        let (all, shape) = self.check(times)?;
+    pub(super) fn region(&self, datatypes: &Datatypes, times: usize) -> Result<Region, Error> {
+        let (all, shape) = self.check(datatypes, times)?;
         Ok(self.address.region(all, shape))
     }
 
     /// Returns the items of one rank, where the items of all ranks are contiguous and equally many.
-    pub(super) fn one(&self, rank: usize) -> Result<Region, Error> {
-        let (items, shape) = self.check(1)?;
-        let offset = rank.wrapping_mul(items).wrapping_mul(shape.extent());
-        Ok(self.address.offset(offset as isize).region(items, shape))
+    pub(super) fn one(&self, datatypes: &Datatypes, rank: usize) -> Result<Region, Error> {
+        let (items, shape) = self.check(datatypes, 1)?;
+        let offset = (rank.wrapping_mul(items) as isize).wrapping_mul(shape.extent());
+        Ok(self.address.offset(offset).region(items, shape))
     }
 
     #[inline]
-    fn check(&self, times: usize) -> Result<(usize, Shape), Error> {
-        let (items, shape) = (items(self.count)?, shape(self.datatype)?);
-        let all = user_buffer::times(items, times)?;
-        present(self.address, all, shape)?;
+    fn check(&self, datatypes: &Datatypes, times: usize) -> Result<(usize, Shape), Error> {
+        let (items, shape) = (items(self.count)?, datatypes.shape(self.datatype)?);
+        let all = shape.items(datatype::times(items, times)? as i64)?;
+        present(self.address, all, &shape)?;
         Ok((all, shape))
     }
 
     /// Returns the layout of one vector of `count` items.
-    pub(super) fn whole(&self) -> Result<Layout, Error> {
-        self.blocks(1)
+    pub(super) fn whole(&self, datatypes: &Datatypes) -> Result<Layout, Error> {
+        self.blocks(datatypes, 1)
     }
 }
 
@@ -193,36 +194,78 @@ impl Buffers<'_> {
     }
 
     /// Returns the layout of `blocks` blocks, one for every rank.
-    pub(super) fn blocks(&self, blocks: usize) -> Result<Layout, Error> {
+    pub(super) fn blocks(&self, datatypes: &Datatypes, blocks: usize) -> Result<Layout, Error> {
         self.counts.present()?;
         self.displacements.present()?;
-        if let Types::Each(datatypes) = self.datatypes {
-            listed(datatypes.is_null())?;
+        if let Types::Each(each) = self.datatypes {
+            listed(each.is_null())?;
         }
         let mut regions = Vec::with_capacity(blocks);
         for block in 0..blocks {
-            regions.push(self.block(block)?);
+            regions.push(self.block(datatypes, block)?);
         }
         Ok(Layout::Apart(regions))
     }
 
-    fn block(&self, rank: usize) -> Result<Region, Error> {
+    fn block(&self, datatypes: &Datatypes, rank: usize) -> Result<Region, Error> {
         let (count, displacement) = (self.counts.get(rank), self.displacements.get(rank));
         let (shape, unit) = match self.datatypes {
             Types::One(datatype) => {
-                let shape = shape(datatype)?;
-                (shape, shape.extent() as isize)
+                let shape = datatypes.shape(datatype)?;
+                let extent = shape.extent();
+                (shape, extent)
             }
-            Types::Each(datatypes) => (shape(datatypes.get(rank))?, 1),
+            Types::Each(each) => (datatypes.shape(each.get(rank))?, 1),
         };
-        let items = items(count)?;
-        present(self.address, items, shape)?;
+        let items = shape.items(count)?;
         let offset = (displacement as isize).checked_mul(unit);
         let offset = offset.ok_or(Error::Argument {
             class: Class::Arg,
             name: "displs",
             must: "so small that it leads to memory",
         })?;
-        Ok(self.address.offset(offset).region(items, shape))
+        let place = self.address.offset(offset);
+        // The displacements from `MPI_BOTTOM` are addresses; smaller ones show that the pointer is a null pointer.
+        let is_absolute = self.address == UserAddress::BOTTOM && offset >= LOWEST_ADDRESS;
+        present(
+            if is_absolute { place } else { self.address },
+            items,
+            &shape,
+        )?;
+        Ok(place.region(items, shape))
+    }
+}
+
+/// Blocks whose arrays are read once, for all starts of a persistent request: the datatypes in them may be freed before
+/// the first start, and programs free the arrays themselves as well.
+pub(super) struct LastingBuffers<'m> {
+    given: Buffers<'m>,
+    known: OnceCell<Vec<Region>>,
+}
+
+impl<'m> From<Buffers<'m>> for LastingBuffers<'m> {
+    fn from(given: Buffers<'m>) -> Self {
+        let known = OnceCell::new();
+        LastingBuffers { given, known }
+    }
+}
+
+impl LastingBuffers<'_> {
+    /// Returns whether the buffer is `MPI_IN_PLACE`.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.given.is_in_place()
+    }
+}
+
+impl Blocks for LastingBuffers<'_> {
+    fn layout(&self, datatypes: &Datatypes, blocks: usize) -> Result<Layout, Error> {
+        if let Some(regions) = self.known.get() {
+            return Ok(Layout::Apart(regions.clone()));
+        }
+        let layout = self.given.blocks(datatypes, blocks)?;
+        if let Layout::Apart(regions) = &layout {
+            self.known.get_or_init(|| regions.clone());
+        }
+        Ok(layout)
     }
 }

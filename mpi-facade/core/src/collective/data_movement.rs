@@ -1,10 +1,11 @@
 //! Barrier, broadcast, and the calls that move blocks: the checks, the memory and the schedule of each.
 
-use super::buffers::distinct;
+use super::buffers::{Blocks, LastingBuffers, distinct};
 use super::flat_movement::{
     allgather_by_messages, allgather_shm, broadcast_by_messages, broadcast_shm, collect, own,
 };
 use super::hierarchical;
+use super::intercommunicator;
 use super::layout::Layout;
 use super::operation::PreparedOperation;
 use super::prepare::{Call, by_messages, prepare, prepare_rooted};
@@ -14,6 +15,7 @@ use super::shared_memory::Method;
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Buffers, Collective, Operation};
 use crate::constants::Comm;
+use crate::datatype::Datatypes;
 use crate::error::Error;
 use core::ffi::c_int;
 use pombo_collective as schedules;
@@ -44,6 +46,9 @@ pub fn barrier(comm: Comm) -> impl Collective {
         call.run_shm(area, &mut schedules::barrier_shm(rank, ranks), &buffers)
     };
     prepare(Operation::Barrier, comm, fast_path, |call| {
+        if call.is_inter {
+            intercommunicator::enter_both(call)?;
+        }
         let (position, algorithm) = (call.position, call.select(Operation::Barrier, 0)?);
         let steps = position.barrier(algorithm);
         Ok(PreparedOperation::plain(
@@ -57,26 +62,36 @@ pub fn barrier(comm: Comm) -> impl Collective {
 /// Prepares `MPI_Bcast`.
 pub fn broadcast(buffer: Buffer<'_>, root: c_int, comm: Comm) -> impl Collective {
     let fast_path = move |call: &mut Call<'_>| {
-        let bytes = || buffer.region(1).map(|region| Source::len(&region));
+        let bytes = |datatypes: &Datatypes| Ok(Source::len(&buffer.region(datatypes, 1)?));
         match call.is_hierarchical(Operation::Bcast, bytes)? {
             true => hierarchical::broadcast(call, buffer),
             false => broadcast_shm(call, buffer),
         }
     };
-    prepare_rooted(Operation::Bcast, comm, root, fast_path, move |call| {
-        broadcast_by_messages(call, buffer)
-    })
+    prepare_rooted(
+        Operation::Bcast,
+        comm,
+        root,
+        fast_path,
+        move |call| match call.is_inter {
+            false => broadcast_by_messages(call, buffer),
+            true => intercommunicator::broadcast(call, buffer),
+        },
+    )
 }
 
 /// Prepares `MPI_Gather`.
 pub fn gather(send: Buffer<'_>, receive: Buffer<'_>, root: c_int, comm: Comm) -> impl Collective {
     by_messages(Operation::Gather, comm, root, move |call| {
+        if call.is_inter {
+            return intercommunicator::gather(call, send, &receive);
+        }
         let position = call.position;
         let output = match position.is_root() {
-            true => receive.blocks(position.ranks)?,
+            true => receive.blocks(call.datatypes(), position.ranks)?,
             false => Layout::nothing(),
         };
-        let input = own(send, &output, position.is_root(), position.rank)?;
+        let input = own(call, send, &output, position.is_root(), position.rank)?;
         let algorithm = call.select(Operation::Gather, input.bytes())?;
         let mut ready = PreparedOperation::plain(position.gather(algorithm), input, output);
         if algorithm == Algorithm::Binomial && !position.is_root() {
@@ -90,13 +105,17 @@ pub fn gather(send: Buffer<'_>, receive: Buffer<'_>, root: c_int, comm: Comm) ->
 
 /// Prepares `MPI_Gatherv`.
 pub fn gatherv(send: Buffer<'_>, receive: Buffers<'_>, root: c_int, comm: Comm) -> impl Collective {
+    let receive = LastingBuffers::from(receive);
     by_messages(Operation::Gather, comm, root, move |call| {
+        if call.is_inter {
+            return intercommunicator::gather(call, send, &receive);
+        }
         let position = call.position;
         let output = match position.is_root() {
-            true => receive.blocks(position.ranks)?,
+            true => receive.layout(call.datatypes(), position.ranks)?,
             false => Layout::nothing(),
         };
-        let input = own(send, &output, position.is_root(), position.rank)?;
+        let input = own(call, send, &output, position.is_root(), position.rank)?;
         Ok(PreparedOperation::plain(
             position.gather(Algorithm::Linear),
             input,
@@ -108,12 +127,15 @@ pub fn gatherv(send: Buffer<'_>, receive: Buffers<'_>, root: c_int, comm: Comm) 
 /// Prepares `MPI_Scatter`.
 pub fn scatter(send: Buffer<'_>, receive: Buffer<'_>, root: c_int, comm: Comm) -> impl Collective {
     by_messages(Operation::Scatter, comm, root, move |call| {
+        if call.is_inter {
+            return intercommunicator::scatter(call, &send, receive);
+        }
         let position = call.position;
         let input = match position.is_root() {
-            true => send.blocks(position.ranks)?,
+            true => send.blocks(call.datatypes(), position.ranks)?,
             false => Layout::nothing(),
         };
-        let output = own(receive, &input, position.is_root(), position.rank)?;
+        let output = own(call, receive, &input, position.is_root(), position.rank)?;
         let algorithm = call.select(Operation::Scatter, output.bytes())?;
         let mut ready = PreparedOperation::plain(position.scatter(algorithm), input, output);
         if algorithm == Algorithm::Binomial && !position.is_root() {
@@ -132,13 +154,17 @@ pub fn scatterv(
     root: c_int,
     comm: Comm,
 ) -> impl Collective {
+    let send = LastingBuffers::from(send);
     by_messages(Operation::Scatter, comm, root, move |call| {
+        if call.is_inter {
+            return intercommunicator::scatter(call, &send, receive);
+        }
         let position = call.position;
         let input = match position.is_root() {
-            true => send.blocks(position.ranks)?,
+            true => send.layout(call.datatypes(), position.ranks)?,
             false => Layout::nothing(),
         };
-        let output = own(receive, &input, position.is_root(), position.rank)?;
+        let output = own(call, receive, &input, position.is_root(), position.rank)?;
         Ok(PreparedOperation::plain(
             position.scatter(Algorithm::Linear),
             input,
@@ -151,21 +177,31 @@ pub fn scatterv(
 pub fn allgather(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Collective {
     let fast_path = move |call: &mut Call<'_>| {
         let ranks = call.position.ranks;
-        let bytes = || receive.region(ranks).map(|region| Source::len(&region));
+        let bytes = |datatypes: &Datatypes| Ok(Source::len(&receive.region(datatypes, ranks)?));
         match call.is_hierarchical(Operation::Allgather, bytes)? {
             true => hierarchical::allgather(call, send, receive),
             false => allgather_shm(call, send, receive),
         }
     };
-    prepare(Operation::Allgather, comm, fast_path, move |call| {
-        allgather_by_messages(call, send, receive)
-    })
+    prepare(
+        Operation::Allgather,
+        comm,
+        fast_path,
+        move |call| match call.is_inter {
+            false => allgather_by_messages(call, send, receive),
+            true => intercommunicator::allgather(call, send, &receive),
+        },
+    )
 }
 
 /// Prepares `MPI_Allgatherv`.
 pub fn allgatherv(send: Buffer<'_>, receive: Buffers<'_>, comm: Comm) -> impl Collective {
+    let receive = LastingBuffers::from(receive);
     by_messages(Operation::Allgather, comm, 0, move |call| {
-        let output = receive.blocks(call.position.ranks)?;
+        if call.is_inter {
+            return intercommunicator::allgather(call, send, &receive);
+        }
+        let output = receive.layout(call.datatypes(), call.position.ranks)?;
         collect(call, send, output)
     })
 }
@@ -174,11 +210,11 @@ pub fn allgatherv(send: Buffer<'_>, receive: Buffers<'_>, comm: Comm) -> impl Co
 pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Collective {
     let boards = move |call: &mut Call<'_>| {
         let Position { rank, ranks, .. } = call.position;
-        let output = receive.region(ranks)?;
+        let output = receive.region(call.datatypes(), ranks)?;
         let each = Source::len(&output) / ranks;
         let input = match send.is_in_place() {
-            true => output,
-            false => send.region(ranks)?,
+            true => output.clone(),
+            false => send.region(call.datatypes(), ranks)?,
         };
         if !send.is_in_place() {
             distinct(&input, &output)?;
@@ -198,11 +234,14 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
         call.run_shm(area, &mut steps, &buffers)
     };
     prepare(Operation::Alltoall, comm, boards, move |call| {
+        if call.is_inter {
+            return intercommunicator::alltoall(call, &send, &receive);
+        }
         let ranks = call.position.ranks;
-        let output = receive.blocks(ranks)?;
+        let output = receive.blocks(call.datatypes(), ranks)?;
         let (own, input) = match send.is_in_place() {
             true => call.pool().copy(&output, ranks)?,
-            false => (Scratch::default(), send.blocks(ranks)?),
+            false => (Scratch::default(), send.blocks(call.datatypes(), ranks)?),
         };
         apart(&input, &output, call.position.rank)?;
         let mut algorithm = call.select(Operation::Alltoall, output.bytes() / ranks)?;
@@ -215,8 +254,8 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
         ready.scratch[0] = own;
         if algorithm == Algorithm::Bruck {
             let memory = &mut ready.memory;
-            (ready.scratch[0], memory.work) = call.pool().like(&memory.input)?;
-            (ready.scratch[1], memory.incoming) = call.pool().like(&memory.input)?;
+            (ready.scratch[0], memory.work) = call.pool().packed_like(&memory.input)?;
+            (ready.scratch[1], memory.incoming) = call.pool().packed_like(&memory.input)?;
         }
         Ok(ready)
     })
@@ -224,12 +263,16 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
 
 /// Prepares `MPI_Alltoallv` and `MPI_Alltoallw`.
 pub fn alltoallv(send: Buffers<'_>, receive: Buffers<'_>, comm: Comm) -> impl Collective {
+    let (send, receive) = (LastingBuffers::from(send), LastingBuffers::from(receive));
     by_messages(Operation::Alltoall, comm, 0, move |call| {
+        if call.is_inter {
+            return intercommunicator::alltoall(call, &send, &receive);
+        }
         let ranks = call.position.ranks;
-        let output = receive.blocks(ranks)?;
+        let output = receive.layout(call.datatypes(), ranks)?;
         let (own, input) = match send.is_in_place() {
             true => call.pool().copy(&output, ranks)?,
-            false => (Scratch::default(), send.blocks(ranks)?),
+            false => (Scratch::default(), send.layout(call.datatypes(), ranks)?),
         };
         apart(&input, &output, call.position.rank)?;
         // Sizes differ from rank to rank, so the choice must not depend on them.

@@ -5,18 +5,19 @@ use super::buffers::distinct;
 use super::host_roles::HostRoles;
 use super::layout::Layout;
 use super::operation::PreparedOperation;
-use super::prepare::{Call, CallError, cut};
+use super::prepare::{Call, CallError, blocks, cut};
 use super::schedule::{Position, Steps};
 use super::shared_memory::Method;
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Operation};
 use crate::error::Error;
+use crate::user_buffer::Region;
 use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 
 pub(super) fn broadcast_shm(call: &mut Call<'_>, buffer: Buffer<'_>) -> Result<bool, CallError> {
-    let vector = buffer.region(1)?;
+    let vector = buffer.region(call.datatypes(), 1)?;
     let bytes = Source::len(&vector);
     let Method::SharedMemory(area) = call.method(Operation::Bcast, bytes)? else {
         return Ok(false);
@@ -33,17 +34,38 @@ pub(super) fn broadcast_by_messages(
     call: &mut Call<'_>,
     buffer: Buffer<'_>,
 ) -> Result<PreparedOperation, Error> {
-    let (region, vector) = (buffer.region(1)?, buffer.whole()?);
-    if call.subgroup.is_none() && call.uses_multicast(Source::len(&region))? {
+    let region = buffer.region(call.datatypes(), 1)?;
+    let bytes = Source::len(&region);
+    if call.subgroup.is_none() && call.uses_multicast(bytes)? {
         return broadcast_by_multicast(call, buffer);
     }
-    let (position, algorithm) = (
-        call.position,
-        call.select(Operation::Bcast, vector.bytes())?,
-    );
-    let (output, blocks) = cut(vector, algorithm, position.ranks);
+    let (position, algorithm) = (call.position, call.select(Operation::Bcast, bytes)?);
+    // Ranks may describe the same data by different datatypes, so all cut it by bytes.
+    let blocks = blocks(bytes, 1, algorithm, position.ranks);
+    if !region.is_dense() && blocks > 1 {
+        return broadcast_packed(call, region, algorithm);
+    }
+    let vector = Layout::vector(region);
     let steps = position.broadcast(algorithm, blocks);
+    let output = vector.evenly(blocks);
     Ok(PreparedOperation::plain(steps, Layout::nothing(), output))
+}
+
+/// Broadcasts data with gaps in blocks: they are blocks of packed bytes.
+fn broadcast_packed(
+    call: &mut Call<'_>,
+    region: Region,
+    algorithm: Algorithm,
+) -> Result<PreparedOperation, Error> {
+    let position = call.position;
+    let (scratch, packed) = call.pool().packed(&region)?;
+    region.copy_to(&packed);
+    let (output, blocks) = cut(Layout::vector(packed), algorithm, position.ranks);
+    let steps = position.broadcast_and_copy(algorithm, blocks);
+    let mut ready = PreparedOperation::plain(steps, Layout::nothing(), output);
+    ready.memory.work = Layout::vector(region);
+    ready.scratch[0] = scratch;
+    Ok(ready)
 }
 
 /// Broadcasts by one multicast frame for all hosts; on every host one rank forwards the data.
@@ -53,10 +75,9 @@ fn broadcast_by_multicast(
 ) -> Result<PreparedOperation, Error> {
     let roles = HostRoles::of(call)?;
     let (leader, before) = roles.multicast_leader();
+    let region = buffer.region(call.datatypes(), 1)?;
     let cast = match roles.local_rank() == leader {
-        true => Some(Steps::Multicast(
-            call.multicast(roles.root_host(), buffer.region(1)?)?,
-        )),
+        true => Some(Steps::Multicast(call.multicast(roles.root_host(), region)?)),
         false => None,
     };
     roles.enter_host(call, before.unwrap_or(leader));
@@ -65,7 +86,8 @@ fn broadcast_by_multicast(
         (Some(cast), None) => (cast, Some(near)),
         (cast, _) => (near, cast),
     };
-    let ready = PreparedOperation::plain(steps, Layout::nothing(), buffer.whole()?);
+    let output = buffer.whole(call.datatypes())?;
+    let ready = PreparedOperation::plain(steps, Layout::nothing(), output);
     Ok(PreparedOperation { then, ..ready })
 }
 
@@ -84,15 +106,15 @@ pub(super) fn allgather_shm(
     receive: Buffer<'_>,
 ) -> Result<bool, CallError> {
     let Position { rank, ranks, .. } = call.position;
-    let output = receive.region(ranks)?;
+    let output = receive.region(call.datatypes(), ranks)?;
     let Method::SharedMemory(area) = call.method(Operation::Allgather, Source::len(&output))?
     else {
         return Ok(false);
     };
-    let place = receive.one(rank)?;
+    let place = receive.one(call.datatypes(), rank)?;
     let input = match send.is_in_place() {
-        true => place,
-        false => send.region(1)?,
+        true => place.clone(),
+        false => send.region(call.datatypes(), 1)?,
     };
     if !send.is_in_place() {
         distinct(&input, &place)?;
@@ -114,7 +136,7 @@ pub(super) fn allgather_by_messages(
     send: Buffer<'_>,
     receive: Buffer<'_>,
 ) -> Result<PreparedOperation, Error> {
-    let output = receive.blocks(call.position.ranks)?;
+    let output = receive.blocks(call.datatypes(), call.position.ranks)?;
     collect(call, send, output)
 }
 
@@ -136,7 +158,7 @@ pub(super) fn collect(
     send: Buffer<'_>,
     output: Layout,
 ) -> Result<PreparedOperation, Error> {
-    let input = own(send, &output, true, call.position.rank)?;
+    let input = own(call, send, &output, true, call.position.rank)?;
     let algorithm = match call.select(Operation::Allgather, output.bytes())? {
         // Blocks that are not contiguous cannot be broadcast as one message.
         Algorithm::Linear if output.is_apart() => Algorithm::SpreadOut,
@@ -152,6 +174,7 @@ pub(super) fn collect(
 /// Returns the buffer of this rank's own contribution or result: its block among `blocks` for `MPI_IN_PLACE`, where the
 /// standard allows it; else its own buffer, which must not begin where the block does.
 pub(super) fn own(
+    call: &Call<'_>,
     buffer: Buffer<'_>,
     all: &Layout,
     has_all: bool,
@@ -160,7 +183,7 @@ pub(super) fn own(
     if buffer.is_in_place() && has_all {
         return Ok(all.block(rank));
     }
-    let own = buffer.whole()?;
+    let own = buffer.whole(call.datatypes())?;
     if has_all {
         let block = |block| schedules::Buffer::Input.block(block);
         distinct(&own.region(block(0)), &all.region(block(rank)))?;

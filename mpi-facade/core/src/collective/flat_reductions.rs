@@ -12,7 +12,9 @@ use super::shared_memory::Method;
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Buffer, Operation};
 use crate::constants::{Datatype, Op};
+use crate::datatype::Datatypes;
 use crate::error::Error;
+use crate::objects::Objects;
 use crate::op::{self, Reduction};
 use crate::user_buffer::{Region, UserAddress};
 use pombo_collective as schedules;
@@ -50,13 +52,18 @@ impl<'m> Reduced<'m> {
 
     /// Returns the kernel's reduction. A rank that gets a result must pass other memory for it than for its
     /// contribution.
-    pub(super) fn reduction(&self, result: bool) -> Result<Reduction, Error> {
-        let reduction = op::reduction(self.op, self.datatype)?;
+    pub(super) fn reduction(&self, objects: &Objects, result: bool) -> Result<Reduction, Error> {
+        let reduction = op::reduction(objects, self.op, self.datatype)?;
         if result && self.input == self.output && self.count > 0 {
-            let input = self.at(self.output).region(1)?;
+            let input = self.at(self.output).region(&objects.datatypes, 1)?;
             distinct(&input, &input)?;
         }
         Ok(reduction)
+    }
+
+    /// Returns whether the ranks' contributions may be combined in any order; errors come up later.
+    pub(super) fn commutes(&self, objects: &Objects) -> bool {
+        self.op.is_predefined() || objects.operations.commutes(self.op)
     }
 
     pub(super) fn at(&self, address: UserAddress<'m>) -> Buffer<'m> {
@@ -80,18 +87,18 @@ impl<'m> Reduced<'m> {
     }
 
     /// Returns the bytes of this rank's contribution.
-    pub(super) fn bytes(&self, in_place: bool) -> Result<usize, Error> {
-        let region = self.buffer(in_place).region(1)?;
+    pub(super) fn bytes(&self, datatypes: &Datatypes, in_place: bool) -> Result<usize, Error> {
+        let region = self.buffer(in_place).region(datatypes, 1)?;
         Ok(Source::len(&region))
     }
 
     /// Returns the layout of this rank's contribution, which may be the memory of the result.
-    pub(super) fn input(&self) -> Result<Layout, Error> {
-        self.buffer(true).whole()
+    pub(super) fn input(&self, datatypes: &Datatypes) -> Result<Layout, Error> {
+        self.buffer(true).whole(datatypes)
     }
 
-    pub(super) fn output(&self) -> Result<Layout, Error> {
-        self.at(self.output).whole()
+    pub(super) fn output(&self, datatypes: &Datatypes) -> Result<Layout, Error> {
+        self.at(self.output).whole(datatypes)
     }
 }
 
@@ -100,9 +107,12 @@ pub(super) fn reduce_by_messages(
     reduced: Reduced<'_>,
 ) -> Result<PreparedOperation, Error> {
     let position = call.position;
-    let reduction = reduced.reduction(position.is_root())?;
-    let input = reduced.buffer(position.is_root()).whole()?;
-    let algorithm = call.select(Operation::Reduce, input.bytes())?;
+    let reduction = reduced.reduction(call.objects(), position.is_root())?;
+    let input = reduced.buffer(position.is_root()).whole(call.datatypes())?;
+    let algorithm = call.select_for(&reduction, Operation::Reduce, input.bytes())?;
+    if !reduction.commutes() && position.root != 0 {
+        return reduce_in_order(call, reduced, reduction, input);
+    }
     let (input, blocks) = cut(input, algorithm, position.ranks);
     let is_leaf = position.is_leaf(algorithm);
     // A leaf of the tree sends its input and needs no other buffer.
@@ -112,7 +122,10 @@ pub(super) fn reduce_by_messages(
         false => call.pool().like(&input)?,
     };
     let (temporary, work) = match (position.is_root(), is_leaf) {
-        (true, _) => (Scratch::default(), reduced.output()?.evenly(blocks)),
+        (true, _) => (
+            Scratch::default(),
+            reduced.output(call.datatypes())?.evenly(blocks),
+        ),
         (false, true) => nothing(),
         (false, false) => call.pool().like(&input)?,
     };
@@ -130,6 +143,30 @@ pub(super) fn reduce_by_messages(
     })
 }
 
+/// Reduces to a root that is not rank 0, for an operation that does not commute.
+fn reduce_in_order(
+    call: &mut Call<'_>,
+    reduced: Reduced<'_>,
+    reduction: Reduction,
+    input: Layout,
+) -> Result<PreparedOperation, Error> {
+    let steps = call.position.reduce_line();
+    let mut ready = PreparedOperation::plain(steps, input, Layout::nothing());
+    if call.position.is_root() {
+        let work = reduced.output(call.datatypes())?;
+        (ready.scratch[0], ready.memory.incoming) = call.pool().like(&work)?;
+        if reduced.is_in_place() {
+            let (own, copy) = call.pool().like(&work)?;
+            let all = schedules::Buffer::Input.block(0);
+            work.region(all).copy_to(&copy.region(all));
+            (ready.scratch[1], ready.memory.input) = (own, copy);
+        }
+        ready.memory.work = work;
+    }
+    ready.memory.reduction = Some(reduction);
+    Ok(ready)
+}
+
 /// Reduces among the ranks of this host, and returns when it is complete.
 pub(super) fn reduce_on_host(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<(), CallError> {
     if !reduce_shm(call, reduced)? {
@@ -145,22 +182,22 @@ const WHOLE: usize = 32 << 10;
 pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
     let Position { rank, ranks, root } = call.position;
     let is_root = rank == root;
-    let reduction = reduced.reduction(is_root)?;
-    let input = reduced.buffer(is_root).region(1)?;
+    let reduction = reduced.reduction(call.objects(), is_root)?;
+    let input = reduced.buffer(is_root).region(call.datatypes(), 1)?;
     let bytes = Source::len(&input);
     let Method::SharedMemory(area) = call.method(Operation::Reduce, bytes)? else {
         return Ok(false);
     };
-    let Some(item) = BlockedBuffer::item(&input) else {
+    let Some(item) = reduction.item_on_boards(&input) else {
         return Ok(false);
     };
     let output = match is_root {
-        true => reduced.at(reduced.output).region(1)?,
+        true => reduced.at(reduced.output).region(call.datatypes(), 1)?,
         false => Region::nothing(),
     };
     // With two ranks, sharing the work gains nothing.
     if ranks > 2 && bytes.saturating_mul(ranks) > WHOLE {
-        return over_shares(call, area, reduction, (input, output), Some(root));
+        return over_shares(call, area, reduction, (input, output), item, Some(root));
     }
     let (grain, segments) = call.segments(bytes, 1, item);
     let (input, output) = (
@@ -185,11 +222,11 @@ fn over_shares(
     area: u8,
     reduction: Reduction,
     (input, output): (Region, Region),
+    item: usize,
     root: Option<usize>,
 ) -> Result<bool, CallError> {
     let Position { rank, ranks, .. } = call.position;
-    let item = input.extent();
-    let share = input.items().div_ceil(ranks) * item;
+    let share = (Source::len(&input) / item).div_ceil(ranks) * item;
     let (grain, segments) = call.segments(share, ranks, item);
     let operation = match root {
         Some(_) => Operation::Reduce,
@@ -215,10 +252,13 @@ pub(super) fn allreduce_by_messages(
     call: &mut Call<'_>,
     reduced: Reduced<'_>,
 ) -> Result<PreparedOperation, Error> {
-    let (reduction, input) = (reduced.reduction(true)?, reduced.input()?);
+    let (reduction, input) = (
+        reduced.reduction(call.objects(), true)?,
+        reduced.input(call.datatypes())?,
+    );
     let (position, algorithm) = (
         call.position,
-        call.select(Operation::Allreduce, input.bytes())?,
+        call.select_for(&reduction, Operation::Allreduce, input.bytes())?,
     );
     let (input, blocks) = cut(input, algorithm, position.ranks);
     let (own, incoming) = call.pool().like(&input)?;
@@ -227,7 +267,7 @@ pub(super) fn allreduce_by_messages(
         then: None,
         memory: Memory {
             input,
-            work: reduced.output()?.evenly(blocks),
+            work: reduced.output(call.datatypes())?.evenly(blocks),
             incoming,
             reduction: Some(reduction),
             ..Memory::nothing()
@@ -238,17 +278,20 @@ pub(super) fn allreduce_by_messages(
 
 pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
     let Position { rank, ranks, .. } = call.position;
-    let (reduction, input) = (reduced.reduction(true)?, reduced.buffer(true).region(1)?);
+    let (reduction, input) = (
+        reduced.reduction(call.objects(), true)?,
+        reduced.buffer(true).region(call.datatypes(), 1)?,
+    );
     let bytes = Source::len(&input);
     let Method::SharedMemory(area) = call.method(Operation::Allreduce, bytes)? else {
         return Ok(false);
     };
-    if BlockedBuffer::item(&input).is_none() {
+    let Some(item) = reduction.item_on_boards(&input) else {
         return Ok(false);
-    }
-    let output = reduced.at(reduced.output).region(1)?;
+    };
+    let output = reduced.at(reduced.output).region(call.datatypes(), 1)?;
     if bytes.saturating_mul(ranks) > WHOLE {
-        return over_shares(call, area, reduction, (input, output), None);
+        return over_shares(call, area, reduction, (input, output), item, None);
     }
     let (input, output) = (
         BlockedBuffer::vector(input, bytes),

@@ -19,11 +19,12 @@ use crate::hosts::HostLayout;
 use crate::user_buffer::UserAddress;
 use alloc::vec::Vec;
 use core::mem::ManuallyDrop;
+use pombo_collective as schedules;
 use pombo_kernel::Source;
 
 /// Runs `MPI_Bcast`.
 pub(super) fn broadcast(call: &mut Call<'_>, buffer: Buffer<'_>) -> Result<bool, CallError> {
-    let region = buffer.region(1)?;
+    let region = buffer.region(call.datatypes(), 1)?;
     let cast = call.uses_multicast(Source::len(&region))?;
     let roles = HostRoles::of(call)?;
     let (leader, before) = match cast {
@@ -59,11 +60,15 @@ pub(super) fn reduce(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, 
     let (mut inside, mut outside) = (reduced, reduced);
     // After a failure a message may still arrive in this memory, so it is then leaked.
     let mut sum = ManuallyDrop::new(Scratch::default());
+    let partial;
     if leads && !roles.is_alone() {
         outside.input = UserAddress::IN_PLACE;
         if !roles.is_on_root_host() {
-            (*sum, _) = call.pool().like(&reduced.input()?)?;
-            inside.output = sum.address();
+            let input = reduced.input(call.datatypes())?;
+            let (scratch, like) = call.pool().like(&input)?;
+            *sum = scratch;
+            partial = like.region(schedules::Buffer::Work.block(0));
+            inside.output = partial.as_address();
             outside.input = inside.output;
         }
     }
@@ -117,18 +122,19 @@ pub(super) fn allgather(
 ) -> Result<bool, CallError> {
     let roles = HostRoles::of(call)?;
     let mut ends = call.host_layout()?.map_or_else(Vec::new, HostLayout::ends);
-    let (all, ranks) = (receive.blocks(call.position.ranks)?, call.position.ranks);
+    let ranks = call.position.ranks;
+    let all = receive.blocks(call.datatypes(), ranks)?;
     let each = all.items() / ranks;
     let start = roles
         .own_host()
         .checked_sub(1)
         .map_or(0, |before| ends[before]);
-    let offset = (start * each).wrapping_mul(all.shape().extent());
+    let offset = ((start * each) as isize).wrapping_mul(all.shape().extent());
     ends.iter_mut().for_each(|end| *end *= each);
     let mut own = send;
     if !roles.is_alone() {
         roles.enter_host(call, 0);
-        let here = receive.address.offset(offset as isize);
+        let here = receive.address.offset(offset);
         let receive = Buffer {
             address: here,
             ..receive

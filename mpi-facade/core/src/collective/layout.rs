@@ -1,14 +1,15 @@
 //! The layout of the blocks of an operation's buffers.
 
-use crate::user_buffer::{Region, Shape};
+use crate::datatype::Shape;
+use crate::user_buffer::Region;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pombo_collective::{Buffer, Piece, Segments};
 
 /// The layout of one buffer of an operation.
 pub(super) enum Layout {
-    /// The blocks are contiguous.
-    Contiguous(Region, Cut),
+    /// The blocks are contiguous items of that shape.
+    Contiguous(Region, Shape, Cut),
     /// The blocks are at arbitrary addresses.
     Apart(Vec<Region>),
 }
@@ -25,13 +26,19 @@ pub(super) enum Cut {
 impl Layout {
     /// Returns the layout of an empty buffer.
     pub(super) fn nothing() -> Self {
-        Layout::Contiguous(Region::nothing(), Cut::Evenly(1))
+        Layout::vector(Region::nothing())
+    }
+
+    /// Returns the layout of one block.
+    pub(super) fn vector(region: Region) -> Self {
+        let shape = region.shape();
+        Layout::Contiguous(region, shape, Cut::Evenly(1))
     }
 
     /// Cuts the same memory into other blocks if it is contiguous.
     pub(super) fn cut(self, cut: Cut) -> Self {
         match self {
-            Layout::Contiguous(region, _) => Layout::Contiguous(region, cut),
+            Layout::Contiguous(region, shape, _) => Layout::Contiguous(region, shape, cut),
             apart => apart,
         }
     }
@@ -44,15 +51,15 @@ impl Layout {
     /// Returns the number of items of all blocks.
     pub(super) fn items(&self) -> usize {
         match self {
-            Layout::Contiguous(region, _) => region.items(),
-            Layout::Apart(regions) => regions.iter().map(Region::items).sum(),
+            Layout::Contiguous(region, shape, _) => region.items(shape),
+            Layout::Apart(regions) => regions.iter().map(pombo_kernel::Source::len).sum(),
         }
     }
 
     /// Returns the bytes of data of all blocks.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Layout::Contiguous(region, _) => pombo_kernel::Source::len(region),
+            Layout::Contiguous(region, ..) => pombo_kernel::Source::len(region),
             Layout::Apart(regions) => regions.iter().map(pombo_kernel::Source::len).sum(),
         }
     }
@@ -60,15 +67,15 @@ impl Layout {
     /// Returns the shape of an item in contiguous memory.
     pub(super) fn shape(&self) -> Shape {
         match self {
-            Layout::Contiguous(region, _) => region.shape(),
+            Layout::Contiguous(_, shape, _) => shape.clone(),
             Layout::Apart(_) => Shape::BYTE,
         }
     }
 
-    /// Cuts other memory into the same blocks, if this memory is contiguous.
-    pub(super) fn at(&self, region: Region) -> Layout {
+    /// Cuts other memory, of items of that shape, into the same blocks, if this memory is contiguous.
+    pub(super) fn at(&self, region: Region, shape: Shape) -> Layout {
         match self {
-            Layout::Contiguous(_, cut) => Layout::Contiguous(region, cut.clone()),
+            Layout::Contiguous(_, _, cut) => Layout::Contiguous(region, shape, cut.clone()),
             Layout::Apart(regions) => Layout::Apart(regions.clone()),
         }
     }
@@ -83,13 +90,13 @@ impl Layout {
         let (first, behind) = (piece.first, piece.first + piece.blocks);
         match self {
             _ if piece.blocks == 0 => Region::nothing(),
-            Layout::Apart(regions) => regions.get(first).copied().unwrap_or(Region::nothing()),
-            Layout::Contiguous(region, Cut::Evenly(blocks)) => {
-                let segments = Segments::into_blocks(region.items(), *blocks);
-                region.part(segments.start(first)..segments.start(behind))
+            Layout::Apart(regions) => regions.get(first).cloned().unwrap_or(Region::nothing()),
+            Layout::Contiguous(region, shape, Cut::Evenly(blocks)) => {
+                let segments = Segments::into_blocks(region.items(shape), *blocks);
+                region.part(segments.start(first)..segments.start(behind), shape)
             }
-            Layout::Contiguous(region, Cut::At(ends)) => {
-                region.part(end_of(ends, first)..end_of(ends, behind))
+            Layout::Contiguous(region, shape, Cut::At(ends)) => {
+                region.part(end_of(ends, first)..end_of(ends, behind), shape)
             }
         }
     }

@@ -3,7 +3,8 @@
 //!
 //! Every call is a [`Collective`]: [`Collective::run`] is the blocking call, [`Collective::start`] the non-blocking
 //! one. Blocking calls of ranks that share memory use it without messages and without allocation; those of ranks on
-//! several hosts do so inside each host, see `hierarchical`.
+//! several hosts do so inside each host, see `hierarchical`. Calls on intercommunicators go by messages, see
+//! `intercommunicator`.
 //!
 //! A rank that receives another length than it expects continues the operation as far as other ranks depend on it, and
 //! then returns that error: all ranks take part in the next operation.
@@ -17,12 +18,14 @@ mod flat_movement;
 mod flat_reductions;
 mod hierarchical;
 mod host_roles;
+mod intercommunicator;
 mod layout;
 #[cfg(feature = "hosts")]
 mod multicast_bcast;
 #[cfg(not(feature = "hosts"))]
 #[path = "no_multicast.rs"]
 mod multicast_bcast;
+mod neighbourhood;
 mod operation;
 mod p2p_executor;
 mod prepare;
@@ -41,8 +44,12 @@ pub use data_movement::{
     scatterv,
 };
 pub use flat_reductions::Reduced;
+pub(crate) use intercommunicator::{allgather_both, allreduce_both};
 pub(crate) use multicast_bcast::{
     close_group, has_room as has_group_room, open as open_multicast, open_group,
+};
+pub use neighbourhood::{
+    neighbour_allgather, neighbour_allgatherv, neighbour_alltoall, neighbour_alltoallv,
 };
 pub use prepare::Collective;
 pub use reductions::{allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};

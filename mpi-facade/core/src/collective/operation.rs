@@ -8,6 +8,7 @@ use super::scratch::{Pool, Scratch};
 use crate::any_source_failure;
 use crate::constants::Comm;
 use crate::error::Error;
+use crate::explanation;
 use crate::kernel::PostedSet;
 use crate::runtime::world::{CommError, World};
 use alloc::boxed::Box;
@@ -91,13 +92,15 @@ impl Operation {
             let mut over = self.poll(world)?;
             if !over && any_source_failure::is_due(world.idle_counts.waiting) {
                 over = self.fail_if_peer_lost(world)?;
+                let idle = world.idle_counts.waiting;
+                explanation::attend(world, idle, |world| self.explain(world));
             }
             Ok(over.then_some(()))
         });
         if let Err(failure) = &done {
             self.abandon(world, failure.error);
         }
-        world.extensions.get::<Pool>().give(self.scratch);
+        world.objects.extensions.get::<Pool>().give(self.scratch);
         done
     }
 
@@ -127,6 +130,11 @@ impl Operation {
         let error = Error::PeerLost { rank };
         self.abandon(world, error);
         Err(self.failure(error))
+    }
+
+    /// Adds the operation to an answer about what this rank waits for.
+    pub(super) fn explain(&self, world: &mut World) {
+        explanation::add_collective(world, self.context());
     }
 
     fn poll_part(&mut self, world: &mut World) -> Result<bool, CommError> {
@@ -172,14 +180,16 @@ impl Operation {
         posted.cancel(&mut world.kernel);
         // A message that has matched its receive completes, so that the other side need not fail too. Where the wait
         // for it fails, no message refers to the memory any more.
-        let _ = world.until(|world| match posted.settle(&mut world.kernel, 0, |_| ()) {
-            Ok(over) => Ok(over.then_some(())),
-            Err(pombo_kernel::Error::Channel(error)) => {
-                Err(pombo_kernel::Error::Channel(error).into())
-            }
-            // One message failed; the others still have to complete.
-            Err(_) => Ok(None),
-        });
+        let _ = world.until(
+            |world| match posted.settle(&mut world.kernel, 0, |_, _| ()) {
+                Ok(over) => Ok(over.then_some(())),
+                Err(pombo_kernel::Error::Channel(error)) => {
+                    Err(pombo_kernel::Error::Channel(error).into())
+                }
+                // One message failed; the others still have to complete.
+                Err(_) => Ok(None),
+            },
+        );
         posted.release(&mut world.kernel);
     }
 

@@ -106,7 +106,7 @@ impl P2pExecutor<'_> {
             kind: Kind::Comm,
             got: comm.0,
         };
-        let record = self.world.comms.at(index);
+        let record = self.world.objects.comms.at(index);
         let record = record.ok_or(CommError::new(unknown, comm))?;
         Ok(record.peer(rank as c_int)?)
     }
@@ -142,8 +142,12 @@ impl Executor for P2pExecutor<'_> {
     }
 
     fn are_complete(&mut self, open: usize) -> Result<bool, CommError> {
-        let disagreement = &mut *self.disagreement;
-        let settled = self.posted.settle(&mut self.world.kernel, open, |error| {
+        let World {
+            kernel, objects, ..
+        } = &mut *self.world;
+        let (index, disagreement) = (self.addressing.index, &mut *self.disagreement);
+        let settled = self.posted.settle(kernel, open, |error, peer| {
+            let error = objects.comms.with_sender(index, error, peer);
             disagreement.get_or_insert(error);
         });
         settled.map_err(|error| self.failure(error))
@@ -155,7 +159,7 @@ impl Executor for P2pExecutor<'_> {
         if let Some(reduction) = &self.buffers.reduction
             && self.disagreement.is_none()
         {
-            reduction.apply(&left, &right);
+            reduction.apply(&mut self.world.objects, &left, &right);
         }
     }
 

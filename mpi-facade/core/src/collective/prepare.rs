@@ -10,10 +10,14 @@ use super::selection::{Conditions, Selector};
 use super::{Algorithm, Operation as Kind};
 use crate::comm::{Boards, CommRecord};
 use crate::constants::{Comm, Request};
+use crate::datatype::Datatypes;
 use crate::errhandler;
-use crate::error::{Error, Kind as What};
+use crate::error::Error;
 use crate::hosts::HostLayout;
 use crate::message_header::MpiHeader;
+use crate::objects::Objects;
+use crate::op::Reduction;
+use crate::persistent::{self, Kept};
 use crate::runtime::world::{self, CommError, World};
 use alloc::boxed::Box;
 use alloc::rc::Rc;
@@ -33,6 +37,11 @@ pub trait Collective {
     /// Starts the non-blocking call, which progresses whenever this rank is in a call. `'static`: buffers lent for the
     /// duration of a call suit the blocking form only.
     fn start(self) -> Result<Request, CommError>
+    where
+        Self: 'static;
+
+    /// Makes a persistent request for the call, whose every start is one operation. It keeps `kept`.
+    fn persist(self, kept: Kept) -> Result<Request, CommError>
     where
         Self: 'static;
 }
@@ -66,13 +75,19 @@ pub(super) struct Call<'w> {
     pub(super) position: Position,
     /// The ranks that carry out the next part; `None`: all ranks.
     pub(super) subgroup: Option<SubGroup>,
-    /// The number of the call's next operation over shared memory.
+    /// Whether the communicator is an intercommunicator: then `ranks` of the position counts the remote group, and `root`
+    /// may be `MPI_ROOT` or `MPI_PROC_NULL`.
+    pub(super) is_inter: bool,
+    /// The number of a blocking call's next operation over shared memory.
     pub(super) number: u64,
     /// The last such number that the call may use: all ranks give the communicator's next call larger ones.
     last: u64,
     /// The tag of its messages. Each kind of call has its own count, because some programs order two calls of different
     /// kinds differently on different ranks, where neither synchronises.
     tag: u32,
+    /// Whether all ranks begin the calls of this kind in one order, as multicast needs; starts of persistent requests
+    /// need not.
+    pub(super) in_order: bool,
     /// The error to return at the end if ranks disagree on lengths.
     disagreement: Option<Error>,
 }
@@ -148,8 +163,12 @@ where
 {
     fn run(self) -> Result<(), CommError> {
         world::with(|world| {
-            let mut call = Call::new(world, self.kind, self.comm, self.root)?;
-            match (self.fast_path)(&mut call) {
+            let mut call = Call::blocking(world, self.kind, self.comm, self.root)?;
+            let done = match call.is_inter {
+                false => (self.fast_path)(&mut call),
+                true => Ok(false),
+            };
+            match done {
                 Ok(true) => call.verdict(),
                 Ok(false) => call.run(&self.messages),
                 Err(stop) => Err(call.refuse(stop)),
@@ -159,6 +178,19 @@ where
 
     fn start(self) -> Result<Request, CommError> {
         start(self.kind, self.comm, self.root, &self.messages)
+    }
+
+    fn persist(self, kept: Kept) -> Result<Request, CommError>
+    where
+        Self: 'static,
+    {
+        persist(
+            self.kind,
+            self.comm,
+            self.root,
+            Rc::new(self.messages),
+            kept,
+        )
     }
 }
 
@@ -170,10 +202,23 @@ impl<M: Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>> Collective for Me
     fn start(self) -> Result<Request, CommError> {
         start(self.kind, self.comm, self.root, &self.messages)
     }
+
+    fn persist(self, kept: Kept) -> Result<Request, CommError>
+    where
+        Self: 'static,
+    {
+        persist(
+            self.kind,
+            self.comm,
+            self.root,
+            Rc::new(self.messages),
+            kept,
+        )
+    }
 }
 
 fn run(kind: Kind, comm: Comm, root: c_int, messages: Messages<'_>) -> Result<(), CommError> {
-    world::with(|world| Call::new(world, kind, comm, root)?.run(messages))
+    world::with(|world| Call::blocking(world, kind, comm, root)?.run(messages))
 }
 
 fn start(
@@ -188,15 +233,88 @@ fn start(
     })
 }
 
+/// Makes a persistent request. All its operations have the tag that the request was given when it was made: requests
+/// of one communicator may be started in another order on each rank. One start is over before the next one begins.
+fn persist(
+    kind: Kind,
+    comm: Comm,
+    root: c_int,
+    messages: Rc<dyn Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>>,
+    kept: Kept,
+) -> Result<Request, CommError> {
+    world::with(|world| {
+        let checked = check(world, kind, comm, root, &*messages);
+        let (tag, index) = match checked {
+            Ok(made) => made,
+            Err(failure) => {
+                kept.free(&mut world.objects);
+                return Err(failure);
+            }
+        };
+        let start = move |world: &mut World| {
+            let mut call = Call::at(world, index, kind, comm, root, false)?;
+            (call.tag, call.in_order) = (tag, false);
+            let operation = call.operation(&*messages)?;
+            requests::start(world, operation)
+        };
+        persistent::collective(world, Rc::new(start), kept, comm)
+    })
+}
+
+/// Checks the arguments of a call, as its start does; returns the tag and the communicator's index.
+fn check(
+    world: &mut World,
+    kind: Kind,
+    comm: Comm,
+    root: c_int,
+    messages: Messages<'_>,
+) -> Result<(u32, usize), CommError> {
+    let mut call = Call::new(world, kind, comm, root)?;
+    call.in_order = false;
+    match messages(&mut call) {
+        Ok(ready) => call.pool().give(ready.scratch),
+        Err(error) => return Err(call.refuse(error.into())),
+    }
+    Ok((call.tag, call.index))
+}
+
 impl<'w> Call<'w> {
+    /// Makes a blocking call, which takes numbers of operations over shared memory. Other calls need none, as they go by
+    /// messages; so it may come before them on one rank and behind them on another.
     #[inline]
+    fn blocking(
+        world: &'w mut World,
+        kind: Kind,
+        comm: Comm,
+        root: c_int,
+    ) -> Result<Self, CommError> {
+        let index = world.objects.comms.index(comm)?;
+        Call::at(world, index, kind, comm, root, true)
+    }
+
+    /// Makes a non-blocking or persistent call.
     fn new(world: &'w mut World, kind: Kind, comm: Comm, root: c_int) -> Result<Self, CommError> {
-        let index = world.comms.index(comm)?;
-        let record = world.comms.get(comm)?;
+        let index = world.objects.comms.index(comm)?;
+        Call::at(world, index, kind, comm, root, false)
+    }
+
+    /// Makes a call on the communicator at an index; the program may have freed its handle.
+    #[inline]
+    fn at(
+        world: &'w mut World,
+        index: usize,
+        kind: Kind,
+        comm: Comm,
+        root: c_int,
+        is_blocking: bool,
+    ) -> Result<Self, CommError> {
+        let record = world.objects.comms.known_at(index, comm)?;
         // Calls are counted before anything can fail, also those that are refused, so that all ranks count alike. A
         // hierarchical call takes two operations over shared memory.
         let number = record.operations + 1;
-        record.operations = number + u64::from(record.host_layout.is_some());
+        if is_blocking {
+            record.operations = number + u64::from(record.host_layout.is_some());
+        }
         let last = record.operations;
         let calls_by_kind = &mut record.calls_by_kind[kind as usize];
         *calls_by_kind = calls_by_kind.wrapping_add(1);
@@ -206,20 +324,22 @@ impl<'w> Call<'w> {
             ranks: record.size(),
             root: root as usize,
         };
-        let checked = record.root(root);
+        let (checked, is_inter) = (record.check_root(root), record.is_inter());
         let mut call = Call {
             world,
             comm,
             index,
             position,
             subgroup: None,
+            is_inter,
             number,
             last,
             tag,
+            in_order: true,
             disagreement: None,
         };
         match checked {
-            Ok(_) => Ok(call),
+            Ok(()) => Ok(call),
             Err(error) => Err(call.refuse(error.into())),
         }
     }
@@ -296,16 +416,24 @@ impl<'w> Call<'w> {
         Ok(())
     }
 
+    /// Returns the objects of this process.
+    pub(super) fn objects(&self) -> &Objects {
+        &self.world.objects
+    }
+
+    /// Returns the datatypes of this process.
+    #[inline]
+    pub(super) fn datatypes(&self) -> &Datatypes {
+        &self.world.objects.datatypes
+    }
+
     /// Returns the selector of algorithms.
     pub(super) fn selector(&mut self) -> &Selector {
-        self.world.extensions.get()
+        self.world.objects.extensions.get()
     }
 
     pub(super) fn record(&mut self) -> Result<&mut CommRecord, Error> {
-        self.world.comms.at(self.index).ok_or(Error::Handle {
-            kind: What::Comm,
-            got: self.comm.0,
-        })
+        self.world.objects.comms.known_at(self.index, self.comm)
     }
 
     /// Returns how the ranks are placed on hosts, if on several.
@@ -342,22 +470,41 @@ impl<'w> Call<'w> {
         Ok(self.selector().select(kind, bytes, conditions))
     }
 
+    /// Selects the algorithm for a reduction: one that keeps the order of the ranks where the operation needs it.
+    pub(super) fn select_for(
+        &mut self,
+        reduction: &Reduction,
+        kind: Kind,
+        bytes: usize,
+    ) -> Result<Algorithm, Error> {
+        match (reduction.commutes(), kind) {
+            (true, _) | (_, Kind::Scan | Kind::Exscan) => self.select(kind, bytes),
+            (false, Kind::Allreduce) => Ok(Algorithm::RecursiveDoubling),
+            (false, _) => Ok(Algorithm::Binomial),
+        }
+    }
+
     /// Returns the pool of scratch memory.
     pub(super) fn pool(&mut self) -> &mut Pool {
-        self.world.extensions.get()
+        self.world.objects.extensions.get()
     }
 }
 
 /// Cuts a vector into the blocks of an algorithm; returns it and the number of blocks.
 pub(super) fn cut(vector: Layout, algorithm: Algorithm, ranks: usize) -> (Layout, usize) {
-    let blocks = match algorithm {
+    let blocks = blocks(vector.items(), vector.shape().size(), algorithm, ranks);
+    (vector.evenly(blocks), blocks)
+}
+
+/// Returns the number of blocks of an algorithm for so many items of `size` bytes.
+pub(super) fn blocks(items: usize, size: usize, algorithm: Algorithm, ranks: usize) -> usize {
+    match algorithm {
         Algorithm::Chain => {
-            let most = SEGMENT / vector.shape().size().max(1);
-            Segments::at_most(vector.items(), most).blocks().max(1)
+            let most = (SEGMENT / size.max(1)).max(1);
+            Segments::at_most(items, most).blocks().max(1)
         }
         Algorithm::ScatterAllgather | Algorithm::Ring => ranks,
         Algorithm::Rabenseifner => 1 << ranks.ilog2(),
         _ => 1,
-    };
-    (vector.evenly(blocks), blocks)
+    }
 }

@@ -5,6 +5,7 @@ use super::flat_reductions::{
     Reduced, allreduce_by_messages, allreduce_shm, reduce_by_messages, reduce_shm,
 };
 use super::hierarchical;
+use super::intercommunicator;
 use super::layout::{Cut, Layout};
 use super::operation::PreparedOperation;
 use super::p2p_executor::OperationBuffers as Memory;
@@ -12,41 +13,69 @@ use super::prepare::{Call, by_messages, prepare, prepare_rooted};
 use super::scratch::Scratch;
 use super::{Collective, Numbers, Operation};
 use crate::constants::Comm;
+use crate::datatype::Datatypes;
 use crate::error::Error;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 use core::ffi::c_int;
 
 /// Prepares `MPI_Reduce`.
 pub fn reduce(reduced: Reduced<'_>, root: c_int, comm: Comm) -> impl Collective {
     let fast_path = move |call: &mut Call<'_>| {
         let is_root = call.position.is_root();
-        match call.is_hierarchical(Operation::Reduce, || reduced.bytes(is_root))? {
+        if !reduced.commutes(call.objects()) {
+            return Ok(false);
+        }
+        match call.is_hierarchical(Operation::Reduce, |datatypes| {
+            reduced.bytes(datatypes, is_root)
+        })? {
             true => hierarchical::reduce(call, reduced),
             false => reduce_shm(call, reduced),
         }
     };
-    prepare_rooted(Operation::Reduce, comm, root, fast_path, move |call| {
-        reduce_by_messages(call, reduced)
-    })
+    prepare_rooted(
+        Operation::Reduce,
+        comm,
+        root,
+        fast_path,
+        move |call| match call.is_inter {
+            false => reduce_by_messages(call, reduced),
+            true => intercommunicator::reduce(call, reduced),
+        },
+    )
 }
 
 /// Prepares `MPI_Allreduce`.
 pub fn allreduce(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
-    let fast_path = move |call: &mut Call<'_>| match call
-        .is_hierarchical(Operation::Allreduce, || reduced.bytes(true))?
-    {
-        true => hierarchical::allreduce(call, reduced),
-        false => allreduce_shm(call, reduced),
+    let fast_path = move |call: &mut Call<'_>| {
+        if !reduced.commutes(call.objects()) {
+            return Ok(false);
+        }
+        let bytes = |datatypes: &Datatypes| reduced.bytes(datatypes, true);
+        match call.is_hierarchical(Operation::Allreduce, bytes)? {
+            true => hierarchical::allreduce(call, reduced),
+            false => allreduce_shm(call, reduced),
+        }
     };
-    prepare(Operation::Allreduce, comm, fast_path, move |call| {
-        allreduce_by_messages(call, reduced)
-    })
+    prepare(
+        Operation::Allreduce,
+        comm,
+        fast_path,
+        move |call| match call.is_inter {
+            false => allreduce_by_messages(call, reduced),
+            true => intercommunicator::allreduce(call, reduced),
+        },
+    )
 }
 
 /// Prepares `MPI_Scan`.
 pub fn scan(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::Scan, comm, 0, move |call| {
-        let (reduction, input) = (reduced.reduction(true)?, reduced.input()?);
+        call.record()?.check_intra()?;
+        let (reduction, input) = (
+            reduced.reduction(call.objects(), true)?,
+            reduced.input(call.datatypes())?,
+        );
         let algorithm = call.select(Operation::Scan, input.bytes())?;
         let (own, incoming) = call.pool().like(&input)?;
         Ok(PreparedOperation {
@@ -54,7 +83,7 @@ pub fn scan(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
             then: None,
             memory: Memory {
                 input,
-                work: reduced.output()?,
+                work: reduced.output(call.datatypes())?,
                 incoming,
                 reduction: Some(reduction),
                 ..Memory::nothing()
@@ -67,11 +96,12 @@ pub fn scan(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
 /// Prepares `MPI_Exscan`. Rank 0 gets no result.
 pub fn exscan(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::Exscan, comm, 0, move |call| {
-        let reduction = reduced.reduction(call.position.rank > 0)?;
-        let input = reduced.input()?;
+        call.record()?.check_intra()?;
+        let reduction = reduced.reduction(call.objects(), call.position.rank > 0)?;
+        let input = reduced.input(call.datatypes())?;
         let output = match call.position.rank {
             0 => Layout::nothing(),
-            _ => reduced.output()?,
+            _ => reduced.output(call.datatypes())?,
         };
         let algorithm = call.select(Operation::Exscan, input.bytes())?;
         let (own, incoming) = call.pool().like(&input)?;
@@ -95,32 +125,51 @@ pub fn exscan(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
 pub fn reduce_scatter_block(reduced: Reduced<'_>, comm: Comm) -> impl Collective {
     by_messages(Operation::ReduceScatter, comm, 0, move |call| {
         let count = items(reduced.count)?;
-        let ends = (1..=call.position.ranks).map(|block| block.saturating_mul(count));
-        spread(call, reduced, ends.collect())
+        let ranks = call.record()?.group().len();
+        let ends = (1..=ranks).map(|block| block.saturating_mul(count));
+        spread(call, reduced, &ends.collect::<Vec<_>>())
     })
 }
 
 /// Prepares `MPI_Reduce_scatter`: `counts` has the items of every block; the buffers' own count is ignored.
 pub fn reduce_scatter(reduced: Reduced<'_>, counts: Numbers, comm: Comm) -> impl Collective {
+    // The array is read once, for all starts of a persistent request.
+    let known = OnceCell::new();
     by_messages(Operation::ReduceScatter, comm, 0, move |call| {
-        counts.present()?;
-        let mut ends = Vec::with_capacity(call.position.ranks);
-        let mut end = 0_usize;
-        for block in 0..call.position.ranks {
-            end = items(end as i64 + items(counts.get(block))? as i64)?;
-            ends.push(end);
-        }
+        let ranks = call.record()?.group().len();
+        let ends = match known.get() {
+            Some(ends) => ends,
+            None => {
+                let ends = ends_of(counts, ranks)?;
+                known.get_or_init(|| ends)
+            }
+        };
         spread(call, reduced, ends)
     })
+}
+
+/// Returns the item at which each block ends.
+fn ends_of(counts: Numbers, ranks: usize) -> Result<Vec<usize>, Error> {
+    counts.present()?;
+    let mut ends = Vec::with_capacity(ranks);
+    let mut end = 0_usize;
+    for block in 0..ranks {
+        end = items(end as i64 + items(counts.get(block))? as i64)?;
+        ends.push(end);
+    }
+    Ok(ends)
 }
 
 fn spread(
     call: &mut Call<'_>,
     reduced: Reduced<'_>,
-    ends: Vec<usize>,
+    ends: &[usize],
 ) -> Result<PreparedOperation, Error> {
+    if call.is_inter {
+        return intercommunicator::reduce_scatter(call, reduced, ends);
+    }
     let position = call.position;
-    let reduction = reduced.reduction(true)?;
+    let reduction = reduced.reduction(call.objects(), true)?;
     let all = ends.last().copied().unwrap_or(0);
     let before = position
         .rank
@@ -132,9 +181,9 @@ fn spread(
     };
     // With `MPI_IN_PLACE` the receive buffer holds the data of all blocks, and the result of one block goes to its
     // start.
-    let input = with(all).input()?.cut(Cut::At(ends.as_slice().into()));
-    let output = with(ends[position.rank] - before).output()?;
-    let algorithm = call.select(Operation::ReduceScatter, input.bytes())?;
+    let input = with(all).input(call.datatypes())?.cut(Cut::At(ends.into()));
+    let output = with(ends[position.rank] - before).output(call.datatypes())?;
+    let algorithm = call.select_for(&reduction, Operation::ReduceScatter, input.bytes())?;
     let (own, incoming) = call.pool().like(&input)?;
     let (temporary, work) = call.pool().like(&input)?;
     Ok(PreparedOperation {

@@ -5,7 +5,7 @@ use super::operation::Operation;
 use super::scratch::Pool;
 use crate::constants::Request;
 use crate::error::{Error, Kind};
-use crate::request::{FIRST_WITH_OPS as FIRST, RequestState};
+use crate::request::{Activity, RequestKind, RequestState};
 use crate::runtime::world::{CommError, RequestOps, World};
 use crate::status::Status;
 use alloc::boxed::Box;
@@ -30,7 +30,7 @@ struct ActiveOperations {
 
 /// Returns this world's table.
 fn active_operations(world: &mut World) -> &mut ActiveOperations {
-    world.extensions.get()
+    world.objects.extensions.get()
 }
 
 /// Makes the world call [`progress`] from now on.
@@ -42,9 +42,15 @@ fn register(world: &mut World) {
 
 /// The functions of a collective request.
 static REQUEST_OPS: RequestOps = RequestOps {
+    start: None,
+    is_inactive: None,
+    activity,
     test,
     peek,
-    fail_if_peer_lost,
+    recover_stalled: fail_if_peer_lost,
+    // The standard allows neither for collective operations (MPI 5.0, section 6.12).
+    cancel: |_, request| Err(unknown(request)),
+    free: |_, request| Err(unknown(request)),
 };
 
 struct Slot {
@@ -69,8 +75,8 @@ const SLOTS: usize = 1 << 20;
 const POLLS_AT_ONCE: usize = 16;
 const GENERATIONS: usize = 1 << 11;
 
-// Values from 2^32 are those of point-to-point tickets.
-const_assert!(FIRST + SLOTS * GENERATIONS <= 1 << 32);
+const FIRST: usize = RequestKind::Collective.first();
+const_assert!(FIRST + SLOTS * GENERATIONS <= RequestKind::Persistent.first());
 
 fn split(request: Request) -> (usize, usize) {
     let bits = request.0.wrapping_sub(FIRST);
@@ -101,10 +107,10 @@ pub(super) fn start(world: &mut World, operation: Box<Operation>) -> Result<Requ
     if !replace(&mut slot.queued, true) {
         queue.push_back(index);
     }
-    if let Some(record) = world.comms.at(place) {
+    if let Some(record) = world.objects.comms.at(place) {
         record.pending += 1;
     }
-    world.request_ops = Some(&REQUEST_OPS);
+    world.set_request_ops(RequestKind::Collective, &REQUEST_OPS);
     register(world);
     poll(world, index as usize);
     Ok(request)
@@ -164,7 +170,10 @@ fn fail_if_peer_lost(world: &mut World, request: Request) {
     let (index, generation) = split(request);
     let slot = active_operations(world).slots.get(index);
     if slot.is_some_and(|slot| slot.generation == generation) {
-        advance(world, index, Operation::fail_if_peer_lost);
+        advance(world, index, |operation, world| {
+            operation.explain(world);
+            operation.fail_if_peer_lost(world)
+        });
     }
 }
 
@@ -184,9 +193,12 @@ fn advance(
     let state = match polled {
         Ok(false) => State::Active(operation),
         Ok(true) | Err(_) => {
-            let failed = polled.err().map(|failure| world.comms.noted(failure));
-            world.comms.settled(operation.context());
+            let failed = polled
+                .err()
+                .map(|failure| world.objects.comms.noted(failure));
+            world.objects.comms.settled(operation.context());
             world
+                .objects
                 .extensions
                 .get::<Pool>()
                 .give(operation.into_scratch());
@@ -231,15 +243,29 @@ fn peek(
         None
         | Some(Slot {
             state: State::Free, ..
-        }) => Err(Error::Handle {
-            kind: Kind::Request,
-            got: request.0,
-        }
-        .into()),
+        }) => Err(unknown(request)),
         Some(Slot {
             state: State::Over(failure),
             ..
         }) => Ok(failure.map_or(RequestState::Complete, RequestState::Failed)),
         Some(_) => Ok(RequestState::Pending),
     }
+}
+
+/// Returns what an operation is doing.
+#[cold]
+fn activity(world: &mut World, request: Request) -> Result<Activity, CommError> {
+    Ok(match peek(world, request, &mut { Status::EMPTY })? {
+        RequestState::Pending => Activity::Pending,
+        _ => Activity::Over,
+    })
+}
+
+#[cold]
+fn unknown(request: Request) -> CommError {
+    Error::Handle {
+        kind: Kind::Request,
+        got: request.0,
+    }
+    .into()
 }

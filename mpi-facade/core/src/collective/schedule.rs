@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use pombo_collective::topology::{
     Binomial, Chain, Circle, Complete, Rooted, Sequential, Shape, Tree,
 };
-use pombo_collective::{self as schedules, Distributor, Step};
+use pombo_collective::{self as schedules, Buffer, Distributor, Step};
 
 /// One rank's part of an operation.
 pub(super) enum Steps {
@@ -39,8 +39,15 @@ impl Iterator for Steps {
     }
 }
 
+impl Steps {
+    /// Makes a schedule of steps.
+    pub(super) fn of(part: impl Iterator<Item = Step> + 'static) -> Steps {
+        Steps::Schedule(Box::new(part))
+    }
+}
+
 fn steps(part: impl Iterator<Item = Step> + 'static) -> Steps {
-    Steps::Schedule(Box::new(part))
+    Steps::of(part)
 }
 
 /// The shape of a tree, chosen at run time, so that each operation is compiled once for all shapes.
@@ -141,6 +148,14 @@ impl Position {
         }
     }
 
+    /// Broadcasts blocks of the output; the other ranks than the root then copy all of them to the work buffer.
+    pub(super) fn broadcast_and_copy(&self, algorithm: Algorithm, blocks: usize) -> Steps {
+        let (from, into) = (Buffer::Output.all(blocks), Buffer::Work.block(0));
+        let copy = (!self.is_root()).then_some(Step::Copy { from, into });
+        let last = [Step::Await(0)].into_iter().chain(copy);
+        steps(self.broadcast(algorithm, blocks).chain(last))
+    }
+
     pub(super) fn gather(&self, algorithm: Algorithm) -> Steps {
         let &Position { rank, root, .. } = self;
         match algorithm {
@@ -185,6 +200,12 @@ impl Position {
 
     pub(super) fn reduce(&self, algorithm: Algorithm, blocks: usize) -> Steps {
         steps(schedules::reduce(self.tree(algorithm), blocks))
+    }
+
+    /// Reduces to any root in the order of the ranks.
+    pub(super) fn reduce_line(&self) -> Steps {
+        let &Position { rank, ranks, root } = self;
+        steps(schedules::reduce_line(rank, ranks, root, ALL))
     }
 
     pub(super) fn allreduce(&self, algorithm: Algorithm, blocks: usize) -> Steps {

@@ -13,6 +13,7 @@ use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::shm_executor::{End, ShmExecutor};
 use super::{Algorithm, Operation};
 use crate::comm::Boards;
+use crate::datatype::Datatypes;
 use crate::error::Error;
 use crate::runtime::world::World;
 use crate::user_buffer::Region;
@@ -62,13 +63,14 @@ impl Call<'_> {
     pub(super) fn is_hierarchical(
         &mut self,
         operation: Operation,
-        bytes: impl FnOnce() -> Result<usize, Error>,
+        bytes: impl FnOnce(&Datatypes) -> Result<usize, Error>,
     ) -> Result<bool, Error> {
         if self.host_layout()?.is_none() {
             return Ok(false);
         }
+        let bytes = bytes(self.datatypes())?;
         Ok(matches!(
-            self.method(operation, bytes()?)?,
+            self.method(operation, bytes)?,
             Method::Hierarchical
         ))
     }

@@ -10,7 +10,6 @@ use pombo_netdrivers::shm::collective::MARK_LIMIT;
 
 /// A buffer: `columns` columns of equal length, each cut into blocks of `grain` bytes; the last block may be shorter.
 /// Blocks are numbered row by row.
-#[derive(Clone, Copy)]
 pub(super) struct BlockedBuffer {
     pub(super) region: Region,
     columns: usize,
@@ -54,18 +53,11 @@ impl BlockedBuffer {
     pub(super) fn matrix(region: Region, columns: usize, grain: usize) -> Self {
         let columns = columns.max(1);
         BlockedBuffer {
+            column: Source::len(&region) / columns,
             region,
             columns,
-            column: Source::len(&region) / columns,
             grain: grain.max(1),
         }
-    }
-
-    /// Returns the bytes of an item if the items are contiguous, without gaps.
-    #[inline]
-    pub(super) fn item(region: &Region) -> Option<usize> {
-        let item = region.extent();
-        (item > 0 && Source::len(region) == region.items() * item).then_some(item)
     }
 
     /// Returns the byte range of a block.

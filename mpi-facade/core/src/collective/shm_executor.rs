@@ -1,7 +1,8 @@
 //! Executes schedules over boards in shared memory.
 
 use super::shm_buffers::{BYTES, ShmBuffers};
-use crate::user_buffer::{Region, Shape, UserAddress};
+use crate::datatype::Shape;
+use crate::user_buffer::{Region, UserAddress};
 use core::ops::Range;
 use pombo_collective::{Buffer, Executor, Piece};
 use pombo_kernel::{Peer, Sink, Source};
@@ -159,16 +160,16 @@ impl Executor for ShmExecutor<'_> {
             side.region.bytes_at(side.start(piece), side.len(piece))
         };
         let from = match left.buffer {
-            Buffer::Incoming => *self.incoming,
+            Buffer::Incoming => self.incoming.clone(),
             _ => bytes(left),
         };
         match right.buffer {
             Buffer::Work => self.build(right, |room| {
                 let len = room.len();
                 let room = UserAddress::of(room).region(len, Shape::BYTE);
-                reduction.apply(&from, &room);
+                reduction.apply_predefined(&from, &room);
             }),
-            _ => reduction.apply(&from, &bytes(right)),
+            _ => reduction.apply_predefined(&from, &bytes(right)),
         }
     }
 
@@ -180,10 +181,10 @@ impl Executor for ShmExecutor<'_> {
                 input.region.copy_out(input.start(from), room);
             }),
             (Buffer::Work, Buffer::Output) => self.build(from, |room| {
-                { output.region }.copy_in(output.start(into), room);
+                output.region.clone().copy_in(output.start(into), room);
             }),
             (Buffer::Incoming, Buffer::Work) => {
-                let text = *self.incoming;
+                let text = self.incoming.clone();
                 self.build(into, |room| text.copy_out(0, room));
             }
             (Buffer::Incoming, _) => self.take(into),

@@ -18,7 +18,7 @@ pub(crate) use posted_set::PostedSet;
 use crate::message_header::{MpiComposition, MpiHeader, MpiPattern, RANKS};
 use crate::user_buffer::{Foreign, Region};
 use pombo_job::WorldChannel;
-use pombo_kernel::facade::{Peeked, PointToPointExt};
+use pombo_kernel::facade::{Awaited, Inspect, Peeked, PointToPointExt};
 use pombo_kernel::{Communicator, Completed, Error, Limits, Loan, Mode, Peer, Ticket};
 
 /// The kernel's envelope with MPI's header.
@@ -178,6 +178,21 @@ impl Kernel {
     /// Fails an unmatched receive, as that rank has ended.
     pub(crate) fn give_up(&mut self, ticket: Ticket, peer: Peer) {
         self.0.fail_receive(ticket, peer);
+    }
+
+    /// Returns what an operation waits for.
+    pub(crate) fn awaited(&mut self, ticket: Ticket) -> Option<Awaited<MpiHeader>> {
+        self.0.awaited(ticket)
+    }
+
+    /// Visits the receives that no message has matched, and returns their number.
+    pub(crate) fn for_each_posted(&mut self, visit: impl FnMut(MpiPattern)) -> usize {
+        self.0.for_each_posted(visit)
+    }
+
+    /// Visits the messages without a receive, and returns their number.
+    pub(crate) fn for_each_unexpected(&mut self, visit: impl FnMut(&MpiEnvelope)) -> usize {
+        self.0.for_each_unexpected(visit)
     }
 
     pub(crate) fn is_gone(&self, peer: Peer) -> bool {

@@ -50,7 +50,7 @@ impl<'w> Posted<'w> {
         match posted {
             Ok(ticket) => {
                 // The communicator exists, as the post was checked against it.
-                if let Ok(record) = world.comms.get(comm) {
+                if let Ok(record) = world.objects.comms.get(comm) {
                     record.pending += 1;
                 }
                 let request = request::handle(ticket);
@@ -149,6 +149,6 @@ fn withdraw(world: &mut World, request: Request) {
     if let Some(ticket) = request::ticket(request)
         && let Some(context) = world.kernel.release(ticket)
     {
-        world.comms.settled(context);
+        world.objects.comms.settled(context);
     }
 }

@@ -35,12 +35,12 @@ impl PostedSet {
     }
 
     /// Claims the oldest until at most `open` are left; returns false when one of those is not complete. Calls
-    /// `unequal` for messages whose lengths differ from those of their receives.
+    /// `unequal` for messages whose lengths differ from those of their receives, with their senders.
     pub(crate) fn settle(
         &mut self,
         kernel: &mut Kernel,
         open: usize,
-        mut unequal: impl FnMut(crate::error::Error),
+        mut unequal: impl FnMut(crate::error::Error, Option<Peer>),
     ) -> Result<bool, Error> {
         while self.0.len() > open {
             let Some(&oldest) = self.0.front() else {
@@ -54,10 +54,14 @@ impl PostedSet {
                 Loan::Received(region) => Sink::len(region),
                 Loan::Sent(region) => Source::len(region),
             };
+            let source = completed.envelope.map(|envelope| envelope.peer());
             match completed.outcome {
                 Ok(len) if len == expected => {}
-                Ok(len) => unequal(crate::error::Error::unequal(len as u64, expected as u64)),
-                Err(error @ Error::Truncated { .. }) => unequal(error.into()),
+                Ok(len) => unequal(
+                    crate::error::Error::unequal(len as u64, expected as u64),
+                    source,
+                ),
+                Err(error @ Error::Truncated { .. }) => unequal(error.into(), source),
                 Err(error) => return Err(error),
             }
         }

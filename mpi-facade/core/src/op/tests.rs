@@ -2,7 +2,6 @@
 
 extern crate std;
 use super::*;
-use crate::user_buffer::Shape;
 use core::mem::align_of;
 use datatype::Element;
 use names::Shown;
@@ -150,11 +149,15 @@ fn bytes_of(words: &mut [u128]) -> &mut [u8] {
 }
 
 fn region<T: FromBytes>(memory: &mut [T], items: usize, known: &'static Predefined) -> Region {
-    UserAddress::of(memory).region(items, Shape::of(known))
+    let (datatype, _) = datatype::all()
+        .find(|(_, other)| other.name == known.name)
+        .unwrap();
+    let shape = Datatypes::new().shape(datatype).unwrap();
+    UserAddress::of(memory).region(items, shape)
 }
 
 fn run(op: Op, datatype: Datatype, known: &'static Predefined, skew: usize) {
-    let reduction = check(op, datatype).unwrap();
+    let reduction = check(&Datatypes::new(), op, datatype).unwrap();
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15 ^ datatype.0 as u64 ^ (op.0 as u64) << 32);
     let a: Vec<Item> = (0..COUNT).map(|_| numbers.item(known)).collect();
     let b: Vec<Item> = (0..COUNT).map(|_| numbers.item(known)).collect();
@@ -168,7 +171,7 @@ fn run(op: Op, datatype: Datatype, known: &'static Predefined, skew: usize) {
     let before = input.clone();
     let from = region(&mut bytes_of(&mut input)[skew..], COUNT, known);
     let to = region(&mut bytes_of(&mut inout)[skew..], COUNT, known);
-    reduction.apply(&from, &to);
+    reduction.apply_predefined(&from, &to);
     assert_eq!(input, before);
     let mut expected = memory(&expected, known, skew);
     if known.element == Element::LongDouble {
@@ -214,12 +217,12 @@ fn every_operation_on_every_datatype() {
             let moves_only = is_for_windows_only(op) && known.family != Family::Indexed;
             if !takes(op, known.family) {
                 assert_eq!(
-                    check(op, datatype).err(),
+                    check(&Datatypes::new(), op, datatype).err(),
                     Some(Error::Reduction { op, datatype })
                 );
             } else if !has_arithmetic(known.element) && !moves_only && op != MPI_NO_OP {
                 assert_eq!(
-                    check(op, datatype).err(),
+                    check(&Datatypes::new(), op, datatype).err(),
                     Some(Error::Unsupported { name: known.name })
                 );
             } else {
@@ -235,10 +238,10 @@ fn every_operation_on_every_datatype() {
 #[test]
 fn input_and_result_may_be_the_same_memory() {
     let mut values: Vec<f64> = (0..COUNT as i32).map(f64::from).collect();
-    let reduction = check(MPI_SUM, MPI_DOUBLE).unwrap();
+    let reduction = check(&Datatypes::new(), MPI_SUM, MPI_DOUBLE).unwrap();
     let known = datatype::predefined(MPI_DOUBLE).unwrap();
     let memory = region(&mut values, COUNT, known);
-    reduction.apply(&memory, &memory);
+    reduction.apply_predefined(&memory, &memory);
     assert!(
         values
             .iter()
@@ -262,25 +265,25 @@ fn long_double_keeps_all_its_bits() {
 
 #[test]
 fn what_is_no_number_wins_against_nothing() {
-    let reduction = check(MPI_MAX, MPI_FLOAT).unwrap();
+    let reduction = check(&Datatypes::new(), MPI_MAX, MPI_FLOAT).unwrap();
     let (mut input, mut inout) = ([f32::NAN, 1.0], [2.0, 3.0f32]);
     let known = datatype::predefined(MPI_FLOAT).unwrap();
     let (from, to) = (region(&mut input, 2, known), region(&mut inout, 2, known));
-    reduction.apply(&from, &to);
+    reduction.apply_predefined(&from, &to);
     assert_eq!(inout, [2.0, 3.0]);
 }
 
 #[test]
 fn unknown_handles_are_named() {
     assert_eq!(
-        check(MPI_SUM, Datatype(9)).err(),
+        check(&Datatypes::new(), MPI_SUM, Datatype(9)).err(),
         Some(Error::Handle {
             kind: Kind::Datatype,
             got: 9
         })
     );
     assert_eq!(
-        check(MPI_OP_NULL, MPI_INT).err(),
+        check(&Datatypes::new(), MPI_OP_NULL, MPI_INT).err(),
         Some(Error::Handle {
             kind: Kind::Op,
             got: MPI_OP_NULL.0

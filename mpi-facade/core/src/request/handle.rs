@@ -4,7 +4,7 @@
 use crate::constants::{FIRST_OWN_HANDLE, Request};
 use crate::error::CommError;
 use pombo_kernel::Ticket;
-use static_assertions::const_assert_eq;
+use static_assertions::{const_assert, const_assert_eq};
 
 const_assert_eq!(usize::BITS, 64);
 
@@ -35,11 +35,75 @@ pub(crate) enum RequestState {
     Failed(CommError),
 }
 
+/// What an operation with its own `RequestOps` is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Activity {
+    /// It is a persistent request that is not started.
+    Inactive,
+    /// It is not complete.
+    Pending,
+    /// It is complete or has failed; nobody has got its status.
+    Over,
+}
+
 /// The first handle of an operation with [`RequestOps`](crate::runtime::world::RequestOps). They are below tickets
 /// (2^32) and above the small values without an operation.
 pub(crate) const FIRST_WITH_OPS: usize = FIRST_OWN_HANDLE + 16;
 
-/// Returns whether this handle may name an operation with its own `RequestOps`.
-pub(crate) fn has_request_ops(request: Request) -> bool {
-    (FIRST_WITH_OPS..=u32::MAX as usize).contains(&request.0)
+/// The kinds of operations with their own `RequestOps`. Each kind has a range of handles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RequestKind {
+    /// A non-blocking collective operation.
+    Collective,
+    /// A persistent request.
+    Persistent,
+    /// A request of several operations (`MPI_Isendrecv`).
+    Compound,
+    /// A generalized request of the program.
+    Generalized,
+    /// A non-blocking neighbourhood collective operation.
+    Neighbourhood,
+    /// A flush of a buffer of buffered sends.
+    Flush,
+    /// A partitioned request.
+    Partitioned,
 }
+
+impl RequestKind {
+    /// Number of kinds.
+    pub(crate) const COUNT: usize = Self::Partitioned as usize + 1;
+    /// Handles of the collective kind.
+    const COLLECTIVE: usize = 1 << 31;
+    /// Handles of each other kind.
+    pub(crate) const HANDLES: usize = 1 << 28;
+
+    /// Returns the first handle of the kind.
+    pub(crate) const fn first(self) -> usize {
+        FIRST_WITH_OPS
+            + match self {
+                Self::Collective => 0,
+                _ => Self::COLLECTIVE + (self as usize - 1) * Self::HANDLES,
+            }
+    }
+
+    /// Returns the kind of a handle, if it may name an operation with its own `RequestOps`.
+    pub(crate) fn of(request: Request) -> Option<RequestKind> {
+        let descending = [
+            Self::Partitioned,
+            Self::Flush,
+            Self::Neighbourhood,
+            Self::Generalized,
+            Self::Compound,
+            Self::Persistent,
+            Self::Collective,
+        ];
+        let mut kinds = descending.into_iter().filter(|_| request.0 < END);
+        kinds.find(|kind| request.0 >= kind.first())
+    }
+}
+
+/// The end of the handles of all kinds.
+const END: usize = RequestKind::Partitioned.first() + RequestKind::HANDLES;
+
+// Values from 2^32 are those of point-to-point tickets.
+const_assert!(END <= 1 << 32);

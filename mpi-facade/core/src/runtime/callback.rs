@@ -1,7 +1,7 @@
 //! Callbacks of the program, and which functions of MPI they may call.
 //!
 //! An operation (`MPI_Op_create`) runs inside a call that then uses its result: [`run`] marks that. The standard
-//! forbids communication there (MPI 5.0, section 6.9.5). Functions that need only the communicators
+//! forbids communication there (MPI 5.0, section 6.9.5). Functions that need only objects of this process
 //! ([`local`](super::world::local)), those of [`lock_free_queries`](super::lock_free_queries) and `MPI_Abort` work; all
 //! others are refused with an error that names the callback, before they have any effect.
 //!
@@ -9,12 +9,13 @@
 //! 9.3), and programs free their own communicators in attribute functions and communicate in error handlers. So both
 //! run where no call has the world: an error handler as the last step of a call, see
 //! [`raise`](crate::errhandler::raise); an attribute function between two steps. Only a call that cannot release the
-//! world runs them here. An error of a refused call goes to predefined handlers; a handler of the program is not called
+//! world runs them here. The functions of a generalized request run inside a call that lends them the world
+//! ([`World::lend`](super::world::World::lend)). An error of a refused call goes to predefined handlers; a handler of the program is not called
 //! inside a callback that runs here.
 
 use super::pthread::this_thread;
-use crate::comm::Comms;
 use crate::error::Callback;
+use crate::objects::Objects;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
@@ -22,8 +23,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 static KIND: AtomicU8 = AtomicU8::new(0);
 /// The thread that it runs on; 0: none runs. There is at most one, as its call has the world.
 static THREAD: AtomicUsize = AtomicUsize::new(0);
-/// The communicators that local functions use meanwhile; null while one uses them.
-static LENT: AtomicPtr<Comms> = AtomicPtr::new(null_mut());
+/// The objects that local functions use meanwhile; null while one uses them.
+static LENT: AtomicPtr<Objects> = AtomicPtr::new(null_mut());
 
 const ALL: [Callback; 3] = [
     Callback::Operation,
@@ -31,13 +32,12 @@ const ALL: [Callback; 3] = [
     Callback::ErrorHandler,
 ];
 
-/// Runs a callback inside a call. Local functions that it calls use `comms`.
-#[cfg_attr(not(test), expect(dead_code, reason = "MPI_Op_create comes later"))]
-pub(crate) fn run<R>(callback: Callback, comms: &mut Comms, function: impl FnOnce() -> R) -> R {
+/// Runs a callback inside a call. Local functions that it calls use `objects`.
+pub(crate) fn run<R>(callback: Callback, objects: &mut Objects, function: impl FnOnce() -> R) -> R {
     let _outer = Outer {
         kind: KIND.swap(callback as u8, Ordering::Relaxed),
         thread: THREAD.swap(this_thread(), Ordering::Relaxed),
-        lent: LENT.swap(comms, Ordering::Relaxed),
+        lent: LENT.swap(objects, Ordering::Relaxed),
     };
     function()
 }
@@ -46,7 +46,7 @@ pub(crate) fn run<R>(callback: Callback, comms: &mut Comms, function: impl FnOnc
 struct Outer {
     kind: u8,
     thread: usize,
-    lent: *mut Comms,
+    lent: *mut Objects,
 }
 
 impl Drop for Outer {
@@ -58,19 +58,19 @@ impl Drop for Outer {
 }
 
 /// Returns the callback that this thread is in, inside a call.
-pub(super) fn current() -> Option<Callback> {
+pub(crate) fn current() -> Option<Callback> {
     let here = THREAD.load(Ordering::Relaxed) == this_thread();
     here.then(|| ALL[usize::from(KIND.load(Ordering::Relaxed)) % ALL.len()])
 }
 
-/// Takes the communicators lent to this thread's callback, until [`give_back`]; meanwhile they are unavailable to
+/// Takes the objects lent to this thread's callback, until [`give_back`]; meanwhile they are unavailable to
 /// others.
-pub(super) fn take_lent() -> Option<NonNull<Comms>> {
+pub(super) fn take_lent() -> Option<NonNull<Objects>> {
     current()?;
     NonNull::new(LENT.swap(null_mut(), Ordering::Relaxed))
 }
 
-/// Returns communicators taken by [`take_lent`].
-pub(super) fn give_back(lent: NonNull<Comms>) {
+/// Returns objects taken by [`take_lent`].
+pub(super) fn give_back(lent: NonNull<Objects>) {
     LENT.store(lent.as_ptr(), Ordering::Relaxed);
 }

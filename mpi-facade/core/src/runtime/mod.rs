@@ -23,7 +23,7 @@ pub(crate) mod phase;
 mod progress;
 #[cfg(feature = "progress-thread")]
 pub(crate) mod progress_thread;
-mod pthread;
+pub(crate) mod pthread;
 #[cfg(test)]
 mod tests;
 pub(crate) mod world;

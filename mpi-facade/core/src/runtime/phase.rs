@@ -2,6 +2,7 @@
 //! time.
 
 use super::pthread::this_thread;
+use crate::constants::{MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
 
@@ -45,6 +46,15 @@ pub(crate) fn note(rank: usize, threads: c_int) {
 /// Returns the granted level of thread support.
 pub(crate) fn granted() -> c_int {
     THREADS.load(Ordering::Relaxed)
+}
+
+/// Returns the name of the granted level of thread support.
+pub(crate) fn level() -> &'static str {
+    match granted() {
+        MPI_THREAD_SINGLE => "MPI_THREAD_SINGLE",
+        MPI_THREAD_FUNNELED => "MPI_THREAD_FUNNELED",
+        _ => "MPI_THREAD_SERIALIZED",
+    }
 }
 
 /// Returns whether this thread has called `MPI_Init`.

@@ -2,6 +2,8 @@
 
 use super::world::{Progress, World};
 use crate::error::CommError;
+use crate::explanation;
+use pombo_netdrivers::wait::constants::SLEEPING_AFTER;
 
 impl World {
     /// Registers a function that is called whenever a call waits or polls, until it returns false.
@@ -58,6 +60,9 @@ impl World {
             came = idle == 0;
             idle = idle.max(looks);
             self.idle_counts.waiting = idle;
+            if idle >= SLEEPING_AFTER {
+                explanation::attend(self, idle, |_| ());
+            }
         }
     }
 }

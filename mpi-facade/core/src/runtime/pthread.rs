@@ -1,4 +1,4 @@
-//! The functions of the C library's threads that the runtime needs, in safe wrappers.
+//! The functions of the C library's threads that the runtime needs, in safe wrappers, and values behind a mutex.
 
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
@@ -39,6 +39,35 @@ impl Drop for Locked {
     fn drop(&mut self) {
         // SAFETY: this thread has locked the mutex, once for each `Locked`; the mutex is a static.
         unsafe { libc::pthread_mutex_unlock(MUTEX.0.get()) };
+    }
+}
+
+/// A value of the process that calls use one at a time, also before `MPI_Init` and after `MPI_Finalize`.
+pub(crate) struct Global<T> {
+    mutex: Mutex,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: only the thread that holds the mutex uses the value, which is not bound to a thread.
+unsafe impl<T: Send> Sync for Global<T> {}
+
+impl<T> Global<T> {
+    /// Makes it of a value.
+    pub(crate) const fn new(value: T) -> Self {
+        let mutex = Mutex(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
+        let value = UnsafeCell::new(value);
+        Global { mutex, value }
+    }
+
+    /// Runs a function on the value, which must not use it again.
+    pub(crate) fn with<R>(&'static self, call: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: the mutex is part of a static, so it is valid.
+        unsafe { libc::pthread_mutex_lock(self.mutex.0.get()) };
+        // SAFETY: this thread holds the mutex until the reference is gone.
+        let outcome = call(unsafe { &mut *self.value.get() });
+        // SAFETY: this thread has locked the mutex, which is part of a static.
+        unsafe { libc::pthread_mutex_unlock(self.mutex.0.get()) };
+        outcome
     }
 }
 

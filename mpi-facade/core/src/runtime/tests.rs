@@ -4,9 +4,9 @@ extern crate std;
 
 use super::world::{self, World};
 use super::{callback, lock_free_queries, phase};
-use crate::buffered::{self, Attached};
+use crate::buffered::{self, Attached, BufferOf};
 use crate::collective::{self, Collective};
-use crate::comm::create;
+use crate::comm::{create, duplicate};
 use crate::constants::*;
 use crate::errhandler;
 use crate::error::{Callback, Class, CommError, Error};
@@ -55,7 +55,7 @@ fn error<R: core::fmt::Debug>(outcome: Result<R, CommError>) -> Error {
 /// Runs a callback inside a call.
 fn call(callback: Callback, function: impl FnOnce()) {
     let called = world::with(|world| {
-        callback::run(callback, &mut world.comms, function);
+        callback::run(callback, &mut world.objects, function);
         Ok(())
     });
     called.expect("no other call is under way");
@@ -77,11 +77,14 @@ fn inside(callback: Callback) {
         assert_eq!(error(request::wait(&mut null, &mut status)), refused);
         assert_eq!(error(request::test(&mut null, &mut status)), refused);
         assert_eq!(error(request_some::cancel(null)), refused);
-        assert_eq!(error(buffered::attach(attached)), refused);
-        assert_eq!(error(buffered::flush()), refused);
+        assert_eq!(
+            error(buffered::attach(BufferOf::Process, attached)),
+            refused
+        );
+        assert_eq!(error(buffered::flush(BufferOf::Process)), refused);
         assert_eq!(error(collective::barrier(W).run()), refused);
         assert_eq!(error(collective::barrier(W).start()), refused);
-        assert_eq!(error(create::duplicate(W)), refused);
+        assert_eq!(error(duplicate::duplicate(W)), refused);
         assert_eq!(error(create::free(W)), refused);
         assert_eq!(error(init::finalize()), refused);
         assert!(world::with_alone(|_| ()).is_none());
@@ -131,8 +134,8 @@ fn what_any_thread_may_ask_is_answered() {
 fn a_callback_inside_a_callback() {
     let seen = |callback| error(p2p::probe(0, 1, W)) == Error::InCallback { callback };
     call(Callback::Attribute, || {
-        let inner = world::local(|comms| {
-            callback::run(Callback::Operation, comms, || {
+        let inner = world::local(|objects| {
+            callback::run(Callback::Operation, objects, || {
                 local_functions_work();
                 assert!(seen(Callback::Operation));
             });
@@ -146,7 +149,7 @@ fn a_callback_inside_a_callback() {
 
 /// Checks that a callback outside of calls may call all of MPI.
 fn between_calls() {
-    let comm = create::duplicate(W).expect("nobody else is in it");
+    let comm = duplicate::duplicate(W).expect("nobody else is in it");
     collective::barrier(comm)
         .run()
         .expect("nobody else is in it");

@@ -6,18 +6,18 @@ use super::callback;
 use super::lock::{self, Turn};
 use super::phase::{self, Phase, phase};
 use super::pthread::in_children;
-use crate::comm::Comms;
 use crate::constants::*;
-use crate::error::Error;
-use crate::extensions::Extensions;
+use crate::error::{Class, Error};
+use crate::explanation::WaitRecord;
 use crate::kernel::Kernel;
-use crate::request::RequestState;
+use crate::objects::Objects;
+use crate::request::{Activity, RequestKind, RequestState};
 use crate::status::Status;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use pombo_job::{Hosts, Launcher, WorldChannel};
 use pombo_netdrivers::shm::Shm;
 use pombo_netdrivers::wait::constants::RANK_SPINS;
@@ -26,14 +26,12 @@ use pombo_netdrivers::wait::constants::RANK_SPINS;
 pub(crate) struct World {
     /// The kernel below.
     pub(crate) kernel: Kernel,
-    /// Communicators.
-    pub(crate) comms: Comms,
-    /// State of parts of MPI, by type.
-    pub(crate) extensions: Extensions,
+    /// Communicators, and the state of parts of MPI.
+    pub(crate) objects: Objects,
     /// Functions that make progress outside the kernel, while they have something to do.
     pub(super) active: Vec<Progress>,
-    /// The functions of requests that are not the kernel's, once there was one.
-    pub(crate) request_ops: Option<&'static RequestOps>,
+    /// The functions of requests that are not the kernel's, by kind, once there was one.
+    request_ops: [Option<&'static RequestOps>; RequestKind::COUNT],
     /// Why the last post was refused, until its call returns it.
     pub(crate) refused: Option<CommError>,
     /// Counts of polls without success.
@@ -44,20 +42,33 @@ pub(crate) struct World {
     pub(crate) hosts: Hosts,
     /// The connection to the launcher, if it wants a report of the end.
     pub(crate) launcher: Option<Launcher>,
+    /// How long the current call has waited.
+    pub(crate) wait_record: WaitRecord,
 }
 
 /// Progresses operations as far as possible. `idle` counts consecutive polls without a message; `came` says whether one
 /// has arrived since the last call. Returns false when nothing is left to do.
 pub(crate) type Progress = fn(world: &mut World, idle: &mut u32, came: bool) -> bool;
 
-/// The functions of requests that are not the kernel's.
+/// The functions of a kind of requests that are not the kernel's.
 pub(crate) struct RequestOps {
-    /// Tests whether an operation is complete, which invalidates the handle.
+    /// Starts an inactive persistent request. `None` for kinds whose requests end with their operations.
+    pub(crate) start: Option<fn(&mut World, Request) -> Result<(), CommError>>,
+    /// Returns whether a persistent request is inactive. `None` for kinds whose requests never are.
+    pub(crate) is_inactive: Option<fn(&mut World, Request) -> bool>,
+    /// Returns what an operation is doing, without effect on its result.
+    pub(crate) activity: fn(&mut World, Request) -> Result<Activity, CommError>,
+    /// Tests whether an operation is complete, which invalidates the handle unless it is persistent.
     pub(crate) test: fn(&mut World, Request, &mut Status) -> Result<RequestState, CommError>,
     /// Tests whether an operation is complete, and keeps the handle.
     pub(crate) peek: fn(&mut World, Request, &mut Status) -> Result<RequestState, CommError>,
-    /// Fails a waiting operation that has lost one of its ranks.
-    pub(crate) fail_if_peer_lost: fn(&mut World, Request),
+    /// Does for a waiting operation what [`stall_recovery`](crate::stall_recovery) does: for example, fails one that
+    /// has lost one of its ranks.
+    pub(crate) recover_stalled: fn(&mut World, Request),
+    /// Cancels an operation.
+    pub(crate) cancel: fn(&mut World, Request) -> Result<(), CommError>,
+    /// Frees a request whose operation may continue.
+    pub(crate) free: fn(&mut World, Request) -> Result<(), CommError>,
 }
 
 /// Counts of polls without success.
@@ -78,6 +89,9 @@ static FREE: AtomicPtr<World> = AtomicPtr::new(null_mut());
 /// The world where the lock serialises calls: it belongs to the holder of the lock. Else null. It changes only between
 /// calls.
 static SHARED: AtomicPtr<World> = AtomicPtr::new(null_mut());
+
+/// Number of callbacks that have the world from a call that waits for them.
+static LENT: AtomicUsize = AtomicUsize::new(0);
 
 /// Exclusive ownership of the world for a call.
 struct Taken {
@@ -116,14 +130,21 @@ impl Taken {
     /// Runs a call on the world and releases it.
     #[inline(always)]
     fn with<R>(mut self, call: impl FnOnce(&mut World) -> R) -> R {
-        // SAFETY: `begin` has made the world from a box. No other reference exists: until it is put back it is not
-        // free, or this thread holds the lock.
+        // SAFETY: `begin` has made the world from a box, and `end` leaves it while a call has it. No other reference
+        // is used: until it is put back it is not free, or this thread holds the lock; and where a call lends the world
+        // to a callback (`World::lend`), this pointer comes from its reference, which it uses again only afterwards.
         let outcome = call(unsafe { self.world.as_mut() });
+        self.end();
+        outcome
+    }
+
+    /// Releases the world.
+    #[inline(always)]
+    fn end(self) {
         match self.turn {
             None => FREE.store(self.world.as_ptr(), Ordering::Relaxed),
             Some(turn) => turn.end(),
         }
-        outcome
     }
 }
 
@@ -159,27 +180,56 @@ pub(crate) fn with_fast<A, R>(
     }
 }
 
-/// Runs a local function, which uses only the communicators: callbacks may call it.
+/// Runs a local function, which uses only objects of this process: callbacks may call it. There is one instance of the
+/// function for all paths, as there are hundreds of such functions.
 #[inline(always)]
 pub(crate) fn local<R>(
-    call: impl FnOnce(&mut Comms) -> Result<R, CommError>,
+    call: impl FnOnce(&mut Objects) -> Result<R, CommError>,
 ) -> Result<R, CommError> {
-    match Taken::take() {
-        Some(taken) => taken.with(|world| call(&mut world.comms)),
-        None => local_slowly(call),
-    }
+    let mut access = match Taken::take() {
+        Some(taken) => Access::World(taken),
+        None => Access::wait()?,
+    };
+    let outcome = call(access.objects());
+    access.end();
+    outcome
 }
 
-#[cold]
-#[inline(never)]
-fn local_slowly<R>(call: impl FnOnce(&mut Comms) -> Result<R, CommError>) -> Result<R, CommError> {
-    let Some(mut lent) = callback::take_lent() else {
-        return with(|world| call(&mut world.comms));
-    };
-    // SAFETY: `callback::run` borrows it until the callback ends, and `take_lent` gives it to one call at a time.
-    let outcome = call(unsafe { lent.as_mut() });
-    callback::give_back(lent);
-    outcome
+/// The objects, exclusively for a local function.
+enum Access {
+    World(Taken),
+    /// Lent to a callback by the call around it.
+    Lent(NonNull<Objects>),
+}
+
+impl Access {
+    #[cold]
+    #[inline(never)]
+    fn wait() -> Result<Self, CommError> {
+        let lent = callback::take_lent().map(Access::Lent);
+        let access = lent.or_else(|| Taken::wait().map(Access::World));
+        access.ok_or_else(absent)
+    }
+
+    #[inline(always)]
+    fn objects(&mut self) -> &mut Objects {
+        // SAFETY: a taken world belongs to this call, see `Taken::with`. `callback::run` has borrowed what is lent until
+        // the callback ends, and `take_lent` gives it to one call at a time.
+        unsafe {
+            match self {
+                Access::World(taken) => &mut taken.world.as_mut().objects,
+                Access::Lent(objects) => objects.as_mut(),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn end(self) {
+        match self {
+            Access::World(taken) => taken.end(),
+            Access::Lent(objects) => callback::give_back(objects),
+        }
+    }
 }
 
 /// Runs a call as [`with`], unless another call has the world: then returns `None`.
@@ -199,6 +249,19 @@ pub(crate) fn if_free(call: impl FnOnce(&mut World)) {
             .and_then(Taken::shared)
             .map(|taken| taken.with(call)),
     };
+}
+
+/// Refuses a call that would end the world, inside a callback that has it only lent.
+pub(crate) fn check_not_lent() -> Result<(), CommError> {
+    match LENT.load(Ordering::Relaxed) {
+        0 => Ok(()),
+        _ => Err(Error::Argument {
+            class: Class::Other,
+            name: "MPI_Finalize",
+            must: "called after the callback has returned, as another call of MPI waits for it",
+        }
+        .into()),
+    }
 }
 
 /// Returns why there is no world to work on.
@@ -249,6 +312,7 @@ pub(super) fn unshare() {
 /// Ends the world and returns it. `None` if a call has it, or there is none.
 pub(crate) fn end() -> Option<Box<World>> {
     let _turn = lock::turn()?;
+    check_not_lent().ok()?;
     let free = FREE.swap(null_mut(), Ordering::Relaxed);
     let shared = SHARED.swap(null_mut(), Ordering::Relaxed);
     let world = if free.is_null() { shared } else { free };
@@ -274,21 +338,21 @@ extern "C" fn forked() {
 impl World {
     pub(crate) fn new(
         kernel: Kernel,
-        comms: Comms,
+        objects: Objects,
         hosts: Hosts,
         launcher: Option<Launcher>,
     ) -> Self {
         World {
             kernel,
-            comms,
-            extensions: Extensions::default(),
+            objects,
             active: Vec::new(),
-            request_ops: None,
+            request_ops: [None; RequestKind::COUNT],
             refused: None,
             idle_counts: IdleCounts::default(),
             sent: (0, 0),
             hosts,
             launcher,
+            wait_record: WaitRecord::default(),
         }
     }
 
@@ -308,6 +372,31 @@ impl World {
     #[inline]
     pub(crate) fn shm(&mut self) -> &mut Shm {
         self.kernel.channel_mut().memory()
+    }
+
+    /// Runs a callback of the program that may call MPI: its calls take the world on the fast path, also where the lock
+    /// serialises calls, as this thread holds it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn lend<R>(&mut self, callback: impl FnOnce() -> R) -> R {
+        LENT.fetch_add(1, Ordering::Relaxed);
+        FREE.store(self, Ordering::Relaxed);
+        let result = callback();
+        FREE.store(null_mut(), Ordering::Relaxed);
+        LENT.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    /// Returns the functions of a request that is not the kernel's. `None` if it is, or there was none of its kind.
+    #[cold]
+    pub(crate) fn request_ops(&self, request: Request) -> Option<&'static RequestOps> {
+        self.request_ops[RequestKind::of(request)? as usize]
+    }
+
+    /// Sets the functions of a kind of requests; every start of such an operation does so.
+    #[inline]
+    pub(crate) fn set_request_ops(&mut self, kind: RequestKind, ops: &'static RequestOps) {
+        self.request_ops[kind as usize] = Some(ops);
     }
 
     /// Counts a message of `bytes` bytes.

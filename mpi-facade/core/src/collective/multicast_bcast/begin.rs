@@ -12,8 +12,13 @@ use pombo_kernel::Peer;
 impl Call<'_> {
     /// Returns whether a broadcast of `bytes` bytes between the hosts uses multicast. All ranks get the same answer.
     pub(in crate::collective) fn uses_multicast(&mut self, bytes: usize) -> Result<bool, Error> {
+        let in_order = self.in_order;
         let record = self.record()?;
-        let Some(layout) = record.host_layout.as_ref().filter(|_| record.multicast) else {
+        let Some(layout) = record
+            .host_layout
+            .as_ref()
+            .filter(|_| record.multicast && in_order)
+        else {
             return Ok(false);
         };
         let conditions = Conditions {

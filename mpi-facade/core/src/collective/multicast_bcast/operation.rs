@@ -46,7 +46,7 @@ impl MulticastOperation {
         }
         let over = match own {
             true => self.send(&mut groups),
-            false => groups.receive(group, root, self.region),
+            false => groups.receive(group, root, self.region.clone()),
         };
         if !matches!(over, Ok(false)) {
             groups.end(group, root);
@@ -59,7 +59,7 @@ impl MulticastOperation {
         if self.lent {
             return groups.is_sent(self.group);
         }
-        match groups.send(self.group, self.region) {
+        match groups.send(self.group, self.region.clone()) {
             Ok(begun) => {
                 self.lent = begun == SendStatus::Borrowed;
                 Ok(!self.lent)

@@ -92,13 +92,13 @@ pub(super) fn open_groups(world: &mut World) -> Result<Option<OpenGroups<'_>>, E
 
 fn groups(world: &mut World) -> Option<OpenGroups<'_>> {
     let World {
-        kernel, extensions, ..
+        kernel, objects, ..
     } = world;
     let (table, buffers) = kernel.channel_mut().remote_mut()?.groups_mut()?;
     Some(OpenGroups {
         table,
         buffers,
-        state: extensions.get(),
+        state: objects.extensions.get(),
     })
 }
 
@@ -122,7 +122,7 @@ pub(super) fn begin(world: &mut World, group: GroupId, root: Peer) -> Result<u32
 /// Returns whether an operation has ended since the last call. The next one of its root may then begin, so the rank
 /// must not sleep.
 pub(in crate::collective) fn take_ended(world: &mut World) -> bool {
-    take(&mut world.extensions.get::<RootQueues>().ended)
+    take(&mut world.objects.extensions.get::<RootQueues>().ended)
 }
 
 impl RootQueue {
@@ -209,9 +209,11 @@ impl OpenGroups<'_> {
         root: Peer,
         region: Region,
     ) -> Result<bool, Error> {
-        let received = self.table.receive(group, root, &mut Destination(region))?;
+        let received = self
+            .table
+            .receive(group, root, &mut Destination(region.clone()))?;
         let Some(received) = received else {
-            self.buffers.lend_incoming(group, root, region);
+            self.buffers.lend_incoming(group, root, region.clone());
             return Ok(false);
         };
         match Source::len(&region) {

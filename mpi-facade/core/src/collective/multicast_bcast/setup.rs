@@ -53,14 +53,14 @@ fn adopt(world: &mut World, all: bool) -> Result<(), CommError> {
             return Ok(());
         }
     }
-    let record = world.comms.get(MPI_COMM_WORLD)?;
+    let record = world.objects.comms.get(MPI_COMM_WORLD)?;
     let leaders = record
         .host_layout
         .as_ref()
         .map(|layout| layout.leaders().clone());
     if let (context, Some(leaders)) = (record.context, leaders) {
         let multicast = open_group(world, context, &leaders);
-        world.comms.get(MPI_COMM_WORLD)?.multicast = multicast;
+        world.objects.comms.get(MPI_COMM_WORLD)?.multicast = multicast;
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ fn adopt(world: &mut World, all: bool) -> Result<(), CommError> {
 /// Returns the number of ranks, and this rank's socket if it has one; `None` where no rank needs one.
 fn open_socket(world: &mut World) -> Option<(usize, Option<MulticastSocket>)> {
     let ranks = world.kernel.peers();
-    let wanted = world.extensions.get::<Selector>().wants_multicast();
+    let wanted = world.objects.extensions.get::<Selector>().wants_multicast();
     if world.hosts.is_single() || ranks > RANKS || !wanted {
         return None;
     }

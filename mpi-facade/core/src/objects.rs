@@ -1,0 +1,29 @@
+//! The objects of MPI in a process: everything that local functions use, also those that callbacks call.
+
+use crate::comm::Comms;
+use crate::datatype::Datatypes;
+use crate::extensions::Extensions;
+use crate::op::UserOperations;
+
+/// The objects of this process. Calls get them with the world or, inside a callback, from the call around it.
+pub(crate) struct Objects {
+    /// Communicators.
+    pub(crate) comms: Comms,
+    /// Datatypes.
+    pub(crate) datatypes: Datatypes,
+    /// Reduction operations of the program.
+    pub(crate) operations: UserOperations,
+    /// Objects of parts of MPI, by type.
+    pub(crate) extensions: Extensions,
+}
+
+impl Objects {
+    pub(crate) fn new(comms: Comms) -> Self {
+        Objects {
+            comms,
+            datatypes: Datatypes::new(),
+            operations: UserOperations::default(),
+            extensions: Extensions::default(),
+        }
+    }
+}
