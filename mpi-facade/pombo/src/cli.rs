@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::error::Error;
-use crate::{bench, capture, demo, info, install, run, setup};
+use crate::version::VERSION;
+use crate::{bench, capture, demo, explain, info, install, run, setup};
 
 /// Run message-passing programs on this machine
 ///
 /// Called as mpirun or mpiexec it is `pombo run`; called as mpicc or mpicxx it is a compiler
 /// wrapper. Those names also work as subcommands.
 #[derive(Parser)]
-#[command(name = "pombo", version)]
+#[command(name = "pombo", version = VERSION)]
 struct Cli {
     #[command(subcommand)]
     command: Action,
@@ -42,6 +43,8 @@ enum Action {
     },
     /// Show the frames on a network in words, or put them into a file for Wireshark
     Capture(capture::Options),
+    /// Tell what the ranks of a running job wait for, and what their queues hold
+    Explain(explain::Options),
     /// Lay down launcher, compiler wrappers, header and libraries in a directory
     Install {
         /// Directory that gets bin, include and lib
@@ -67,14 +70,32 @@ enum Action {
 /// Parses the command line, without `argv[0]`, and runs the subcommand.
 pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
     let name = OsString::from("pombo");
-    let cli = Cli::try_parse_from(std::iter::once(&name).chain(arguments))?;
+    let parsed = Cli::try_parse_from(std::iter::once(&name).chain(arguments));
+    let cli = parsed.map_err(|error| match (without_run(&error), arguments.first()) {
+        (true, Some(word)) => Error::NoSubcommand { word: word.clone() },
+        _ => error.into(),
+    })?;
     match cli.command {
         Action::Run { words } => run::main("pombo run", &words),
         Action::Info => info::main(),
         Action::Setup { interface } => setup::main(&interface),
         Action::Capture(options) => capture::main(&options),
+        Action::Explain(options) => explain::main(&options),
         Action::Install { prefix, force } => install::main(&prefix, force),
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),
+    }
+}
+
+/// Returns whether the first word is neither a subcommand nor an option of `pombo`: maybe a job whose `run` is missing.
+fn without_run(error: &clap::Error) -> bool {
+    use clap::error::{ContextKind, ErrorKind};
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => true,
+        // The message of a subcommand names it in its usage.
+        ErrorKind::UnknownArgument => error
+            .get(ContextKind::Usage)
+            .is_some_and(|usage| usage.to_string().contains("pombo <COMMAND>")),
+        _ => false,
     }
 }

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::install::{self, Prefix};
 use crate::library::STATIC;
 use crate::variables;
+use crate::version::VERSION;
 
 /// The language of the source.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,12 +20,63 @@ pub(crate) enum Language {
     Cxx,
 }
 
-/// What the wrapper was asked to print instead of compiling.
-#[derive(Clone, Copy, PartialEq, Eq)]
+impl Language {
+    /// Returns the names of the wrapper and of the language.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Language::C => ("mpicc", "C"),
+            Language::Cxx => ("mpicxx", "C++"),
+        }
+    }
+}
+
+/// What the wrapper was asked to print instead of compiling: lines with the compiler in front, as MPICH's wrappers, or
+/// parts of them, as Open MPI's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Show {
     All,
     Compile,
     Link,
+    CompileOptions,
+    LinkOptions,
+    Command,
+    IncludeDirectories,
+    LibraryDirectories,
+    Libraries,
+    Version,
+}
+
+impl Show {
+    /// Returns the meaning of an option, as users of MPICH, Open MPI and the macros of build systems write it.
+    fn parse(option: &str) -> Option<Show> {
+        let name = option.strip_prefix('-')?;
+        Some(match name.strip_prefix('-').unwrap_or(name) {
+            "show" | "showme" => Show::All,
+            "compile_info" | "compile-info" => Show::Compile,
+            "link_info" | "link-info" => Show::Link,
+            "showme:compile" => Show::CompileOptions,
+            "showme:link" => Show::LinkOptions,
+            "showme:command" => Show::Command,
+            "showme:incdirs" => Show::IncludeDirectories,
+            "showme:libdirs" => Show::LibraryDirectories,
+            "showme:libs" => Show::Libraries,
+            "showme:version" => Show::Version,
+            _ => return None,
+        })
+    }
+
+    /// Returns whether the include directory belongs to it.
+    fn compiles(self) -> bool {
+        matches!(self, Show::All | Show::Compile | Show::CompileOptions)
+    }
+
+    /// Returns whether the library belongs to it; `None` if that depends on the compiler's options.
+    fn links(self) -> Option<bool> {
+        match self {
+            Show::All => None,
+            _ => Some(matches!(self, Show::Link | Show::LinkOptions)),
+        }
+    }
 }
 
 const HELP: &str = "\
@@ -33,9 +85,12 @@ The C or C++ compiler of this machine, with the MPI header and library added.
 Usage: mpicc [OPTIONS] [COMPILER OPTIONS AND FILES]
 
 Options:
-  -show, --show    Print the plain compiler line and stop
+  -show, -showme   Print the plain compiler line and stop
   -compile_info    Print the line that compiles and stop
   -link_info       Print the line that links and stop
+  -showme:compile  Print the options that compile; also -showme:incdirs, the directories alone
+  -showme:link     Print the options that link; also -showme:libdirs, -showme:libs, the names alone
+  -showme:command  Print the compiler; -showme:version: the version of Pombo
   -cc=COMPILER     Compiler to use (mpicxx: -cxx=COMPILER); also POMBO_CC, POMBO_CXX
   -static-mpi      Put the MPI library into the program; unused parts are left out
 Everything else goes to the compiler. The library is added unless -c, -S, -E or -M is given.";
@@ -59,6 +114,11 @@ pub(crate) fn main(language: Language, arguments: &[OsString]) -> Result<u8, Err
     }
     if request.rest.is_empty() && request.show.is_none() {
         return Err(Error::NoSource);
+    }
+    if request.show == Some(Show::Version) {
+        let (name, language) = language.names();
+        tell(&format!("{name}: {VERSION} (Language: {language})"));
+        return Ok(0);
     }
     let line = line(language, &request)?;
     if request.show.is_some() {
@@ -103,11 +163,11 @@ fn read(arguments: &[OsString]) -> CompileRequest<'_> {
     };
     for word in arguments {
         match word.to_str().unwrap_or_default() {
-            "-show" | "--show" => request.show = Some(Show::All),
-            "-compile_info" | "-compile-info" => request.show = Some(Show::Compile),
-            "-link_info" | "-link-info" => request.show = Some(Show::Link),
+            text if Show::parse(text).is_some() => request.show = Show::parse(text),
             "-static-mpi" | "--static-mpi" => request.archive = true,
-            "-help" | "--help" | "-h" if arguments.len() == 1 => request.help = true,
+            "-help" | "--help" | "-h" | "-showme:help" if arguments.len() == 1 => {
+                request.help = true
+            }
             text => {
                 let named = ["-cc=", "-CC=", "-cxx="]
                     .iter()
@@ -135,24 +195,32 @@ fn read(arguments: &[OsString]) -> CompileRequest<'_> {
     request
 }
 
-/// Returns the command line of a plain compilation.
+/// Returns the command line of a plain compilation, or the part of it that is to be shown.
 fn line(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString>, Error> {
     let prefix = install::own()?;
-    let mut line = compiler(language, request)?;
+    let mut line = match request.show {
+        Some(Show::CompileOptions | Show::LinkOptions) => Vec::new(),
+        Some(Show::IncludeDirectories) => return Ok(vec![prefix.include.into()]),
+        Some(Show::LibraryDirectories) => return Ok(vec![prefix.lib.into()]),
+        Some(Show::Libraries) => return Ok(vec![LIBRARY.into()]),
+        _ => compiler(language, request)?,
+    };
+    if request.show == Some(Show::Command) {
+        return Ok(line);
+    }
     line.extend(request.rest.iter().map(|&word| word.to_owned()));
-    if request.show != Some(Show::Link) {
+    if request.show.is_none_or(Show::compiles) {
         line.push(joined("-I", &prefix.include));
     }
-    let links = match request.show {
-        Some(Show::Compile) => false,
-        Some(Show::Link) => true,
-        _ => request.links,
-    };
-    if links {
+    let links = request.show.map_or(Some(request.links), Show::links);
+    if links.unwrap_or(request.links) {
         line.extend(libraries(&prefix, request.archive));
     }
     Ok(line)
 }
+
+/// The library's name, as the linker gets it.
+const LIBRARY: &str = "mpi_abi";
 
 fn libraries(prefix: &Prefix, archive: bool) -> Vec<OsString> {
     match archive {
@@ -160,7 +228,7 @@ fn libraries(prefix: &Prefix, archive: bool) -> Vec<OsString> {
         false => [
             vec![joined("-L", &prefix.lib)],
             run_path(&prefix.lib),
-            vec!["-lmpi_abi".into()],
+            vec![format!("-l{LIBRARY}").into()],
         ]
         .concat(),
     }
@@ -239,6 +307,25 @@ mod tests {
         for line in ["-c a.c", "-E a.c", "a.c -S", "-M a.c", "-v", "--version"] {
             assert!(!links(line), "{line}");
         }
+    }
+
+    #[test]
+    fn what_is_shown() {
+        let shown = |line: &str| {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            read(&words).show
+        };
+        for (line, show) in [
+            ("-show a.c", Show::All),
+            ("--showme", Show::All),
+            ("-link-info", Show::Link),
+            ("-showme:compile", Show::CompileOptions),
+            ("--showme:link", Show::LinkOptions),
+            ("-showme:version", Show::Version),
+        ] {
+            assert_eq!(shown(line), Some(show), "{line}");
+        }
+        assert_eq!(shown("-showme:moon"), None);
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub(crate) enum Error {
         option: String,
         instead: &'static str,
     },
+    /// The first word behind `pombo` is no subcommand.
+    NoSubcommand { word: OsString },
     /// `pombo run` has no program.
     NoProgram { context: usize },
     /// The program does not exist.
@@ -52,6 +54,8 @@ pub(crate) enum Error {
     Start { rank: usize, source: io::Error },
     /// A host file lists no hosts, or has an invalid line.
     HostFile { path: PathBuf, line: Option<String> },
+    /// A process belongs to no job.
+    NoJob { process: u32 },
     /// No launcher that starts ranks on other hosts was found.
     NoEngine,
     /// A system program that simulates hosts on one machine is missing.
@@ -84,6 +88,8 @@ pub(crate) enum Error {
     WrongLibrary { path: PathBuf },
     /// An installation would replace files of another library.
     ForeignFiles { files: Vec<PathBuf> },
+    /// A wrapper for Fortran was called.
+    Fortran,
     /// The compiler got no source file.
     NoSource,
     /// There is no compiler on this machine.
@@ -180,6 +186,11 @@ impl fmt::Display for Error {
             Error::ForeignOption { option, instead } => {
                 write!(f, "{} is not built: {instead}", start_of(option))
             }
+            Error::NoSubcommand { word } => write!(
+                f,
+                "there is no command '{}'; a job starts as: pombo run -n 4 ./program; -h lists the commands",
+                word.display()
+            ),
             Error::NoProgram { context: 0 } => f.write_str(
                 "no program given; write: pombo run -n 4 ./program arguments (more: pombo run -h)",
             ),
@@ -228,8 +239,13 @@ impl fmt::Display for Error {
                     Some(line) => write!(f, "has the line '{}'", line.escape_debug())?,
                     None => f.write_str("names no host")?,
                 }
-                f.write_str(": write a host on a line, with :N behind it for N ranks")
+                f.write_str(": write a host on a line, with :N or slots=N behind it for N ranks")
             }
+            Error::NoJob { process } => write!(
+                f,
+                "process {process} is in no job of pombo: name the launcher (`pgrep -a mpirun`, `pgrep -a pombo`) or a \
+                 rank, on the host where it runs"
+            ),
             Error::NoEngine => f.write_str(
                 "ranks on several hosts are started by Hydra, the mpiexec of MPICH, and PATH has none: install it \
                  (Debian: apt install mpich; Python: pip install mpich); under Slurm use srun --mpi=pmi2",
@@ -292,6 +308,11 @@ impl fmt::Display for Error {
                 }
                 f.write_str("; choose another --prefix, or replace these files with --force")
             }
+            Error::Fortran => f.write_str(
+                "Pombo has no Fortran binding: compile Fortran by a binding that stands on the standard ABI (MPI 5.0) and \
+                 its C library libmpi_abi.so.1, such as VAPAA, and link it to the options that `mpicc \
+                 -showme:link` prints; mpirun starts such a program",
+            ),
             Error::NoSource => f.write_str(
                 "no file to compile; write: mpicc -O2 program.c -o program (more: mpicc -help)",
             ),

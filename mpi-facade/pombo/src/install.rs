@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::compiler::quoted;
 use crate::console::tell;
@@ -19,7 +20,11 @@ const HEADER: &str = include_str!("../../abi/include/mpi.h");
 /// The launcher's name in `bin`.
 const LAUNCHER: &str = "pombo";
 /// Links to the launcher.
-const LINKS: [&str; 5] = ["mpirun", "mpiexec", "mpicc", "mpicxx", "mpic++"];
+const LINKS: [&str; 8] = [
+    "mpirun", "mpiexec", "mpicc", "mpicxx", "mpic++", "mpifort", "mpif90", "mpif77",
+];
+/// Files of pkg-config: Pombo's own, and those under which build systems look for any MPI.
+const PKG_CONFIG_FILES: [&str; 4] = ["pombo", "mpi", "mpi-c", "mpi-cxx"];
 
 /// The directories to compile and link with.
 pub(crate) struct Prefix {
@@ -67,7 +72,10 @@ pub(crate) fn main(prefix: &Path, force: bool) -> Result<u8, Error> {
     libraries(&prefix, &library, copy)?;
     let pkgconfig = prefix.join("lib/pkgconfig");
     make_directory(&pkgconfig)?;
-    write(pkg_config(&prefix).as_bytes(), &pkgconfig.join("pombo.pc"))?;
+    for name in PKG_CONFIG_FILES {
+        let file = pkgconfig.join(format!("{name}.pc"));
+        write(pkg_config(name, &prefix).as_bytes(), &file)?;
+    }
     tell(&format!(
         "installed in {}; next:\n  export PATH={}:$PATH\n  mpicc -o program program.c && mpirun -n 4 ./program{helper}",
         prefix.display(),
@@ -100,7 +108,12 @@ fn foreign(prefix: &Path) -> Vec<PathBuf> {
         (prefix.join("lib").join(SHARED), LIBRARY_MARK),
         (prefix.join("lib").join(STATIC), LIBRARY_MARK),
     ];
-    let marked = marked.into_iter().filter(|(path, mark)| !holds(path, mark));
+    let settings = PKG_CONFIG_FILES.map(|name| {
+        let file = prefix.join(format!("lib/pkgconfig/{name}.pc"));
+        (file, PKG_CONFIG_MARK)
+    });
+    let marked = marked.into_iter().chain(settings);
+    let marked = marked.filter(|(path, mark)| !holds(path, mark));
     let there = links.chain(marked.map(|(path, _)| path));
     there
         .filter(|path| path.symlink_metadata().is_ok())
@@ -109,6 +122,8 @@ fn foreign(prefix: &Path) -> Vec<PathBuf> {
 
 /// Text in every header of Pombo.
 const HEADER_MARK: &str = "POMBO_MPI_H";
+/// Text in every file of pkg-config.
+const PKG_CONFIG_MARK: &str = "Description: MPI standard ABI on the Pombo communication kernel";
 /// Text in every library of Pombo, which reads this variable.
 const LIBRARY_MARK: &str = pombo_job::settings::RANK.name();
 
@@ -122,6 +137,11 @@ fn holds(path: &Path, mark: &str) -> bool {
         Ok(text) => text.windows(mark.len()).any(|part| part == mark.as_bytes()),
         Err(error) => error.kind() == ErrorKind::NotFound,
     }
+}
+
+/// Returns whether a file is a library of Pombo.
+pub(crate) fn is_library(file: &Path) -> bool {
+    holds(file, LIBRARY_MARK)
 }
 
 /// Returns the prefix that this launcher belongs to. A launcher that was built and not installed has a small prefix
@@ -186,16 +206,54 @@ fn libraries(
         link(Path::new(SONAME), &lib.join(SHARED))?;
     }
     if let Some(archive) = &library.archive {
-        put(archive, &lib.join(STATIC))?;
+        let to = lib.join(STATIC);
+        if !weaken(archive, &to) {
+            put(archive, &to)?;
+        }
     }
     Ok(())
 }
 
-/// Returns the text of the pkg-config file. It stays valid if the prefix moves, unless the path has a comma.
-fn pkg_config(prefix: &Path) -> String {
+/// Copies the static library so that each `MPI_X` in it gives way to a function of the program or of a profiling
+/// library, as in the shared one: Rust makes no weak symbols yet. Returns false if this machine has no `objcopy`, which
+/// comes with the linker; then functions cannot be replaced in programs that are linked statically.
+fn weaken(from: &Path, to: &Path) -> bool {
+    let age = |path: &Path| {
+        path.symlink_metadata()
+            .and_then(|data| data.modified())
+            .ok()
+    };
+    if !to.is_symlink() && (is_same_file(from, to) || age(to) > age(from)) {
+        return true;
+    }
+    let weakened = replace(to, |new| {
+        let mut objcopy = Command::new("objcopy");
+        objcopy.args(["--wildcard", "--weaken-symbol=MPI_*"]);
+        match objcopy
+            .arg(from)
+            .arg(new)
+            .stderr(Stdio::null())
+            .status()?
+            .success()
+        {
+            true => Ok(()),
+            false => Err(io::Error::other("objcopy failed")),
+        }
+    });
+    weakened.is_ok()
+}
+
+/// Returns the text of a file for pkg-config. It stays valid if the prefix moves, unless the path has a comma.
+fn pkg_config(name: &str, prefix: &Path) -> String {
+    let text = PKG_CONFIG.replace("Name: pombo", &format!("Name: {name}"));
+    // Whoever asks for any MPI asks for a version of the standard.
+    let text = match name {
+        "pombo" => text,
+        _ => text.replace(env!("CARGO_PKG_VERSION"), "5.0"),
+    };
     match prefix.as_os_str().as_bytes().contains(&b',') {
-        true => PKG_CONFIG.replace("-Wl,-rpath,", "-Wl,-rpath -Xlinker "),
-        false => PKG_CONFIG.to_owned(),
+        true => text.replace("-Wl,-rpath,", "-Wl,-rpath -Xlinker "),
+        false => text,
     }
 }
 

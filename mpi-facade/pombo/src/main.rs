@@ -9,13 +9,16 @@ mod compiler;
 mod console;
 mod demo;
 mod error;
+mod explain;
 mod helper;
 mod info;
 mod install;
 mod library;
+mod procfs;
 mod run;
 mod setup;
 mod variables;
+mod version;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -23,6 +26,9 @@ use std::process::ExitCode;
 
 use compiler::Language;
 use error::Error;
+
+/// Names of compilers of Fortran, which say how Fortran goes.
+const FORTRAN: [&str; 3] = ["mpifort", "mpif90", "mpif77"];
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
@@ -49,17 +55,21 @@ fn dispatch(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
         "mpirun" | "mpiexec" => return run::main(name, arguments),
         "mpicc" => return compiler::main(Language::C, arguments),
         "mpicxx" | "mpic++" | "mpiCC" => return compiler::main(Language::Cxx, arguments),
+        name if FORTRAN.contains(&name) => return Err(Error::Fortran),
         _ => {}
     }
     let Some((first, rest)) = arguments.split_first() else {
         return cli::main(arguments);
     };
     match first.to_str() {
+        Some(name) if FORTRAN.contains(&name) => Err(Error::Fortran),
         Some("run") => run::main("pombo run", rest),
         Some("mpirun" | "mpiexec" | "mpicc" | "mpicxx" | "mpic++" | "mpiCC") => {
             dispatch(&first.to_string_lossy(), rest)
         }
         Some(run::exec_shim::NAME) => run::exec_shim::main(rest),
+        Some(run::exec_shim::NAME_BELOW_HYDRA) => run::exec_shim::main_of_hydra(rest),
+        Some(explain::hosts::NAME) => explain::hosts::main(rest),
         Some(run::guard::NAME) => run::guard::main(),
         Some(bench::burst_broadcast::NAME) => bench::burst_broadcast::main(rest),
         _ => cli::main(arguments),

@@ -45,6 +45,17 @@ pub(crate) const KILL_TIMEOUT: Variable = Variable {
     meaning: "between asking the ranks of an ending job to stop and killing them",
 };
 
+/// The way of the reporters of a job's hosts to its launcher.
+pub(crate) const LAUNCHER: Variable = Variable {
+    name: c"POMBO_LAUNCHER",
+    values: Values {
+        must: "a port and a key",
+        fits: |_| true,
+    },
+    default: "",
+    meaning: "set by the launcher of a job on several hosts: where its other hosts tell what their ranks wait for",
+};
+
 const COMPILER: Values = Values {
     must: "a compiler",
     fits: |_| true,
@@ -53,7 +64,7 @@ const COMPILER: Values = Values {
 /// The tables of jobs, of MPI, and of the launcher.
 static TABLES: [&[Variable]; 3] = {
     let [job, mpi] = settings::TABLES;
-    [job, mpi, &[LIB, CC, CXX, KILL_TIMEOUT]]
+    [job, mpi, &[LIB, CC, CXX, KILL_TIMEOUT, LAUNCHER]]
 };
 
 /// Returns every variable, in the order of the documentation.

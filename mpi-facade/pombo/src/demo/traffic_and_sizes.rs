@@ -5,15 +5,21 @@ use std::fs;
 use std::path::Path;
 
 use pombo_kernel::aspect::{Eager, Static};
+use pombo_kernel::envelope::EnvelopeFormat;
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Capacities, Composition, Config, Envelope, Selected};
+use pombo_kernel::{Capacities, Composition, Envelope, Selected};
 use pombo_mpi::message_header::{self, MpiComposition};
 
 use crate::error::Error;
 
 /// The same header with every aspect off that can be off.
-type Bare =
-    Composition<<Selected as Config>::Length, Eager, Linear, Static, Capacities<16, 32, 256, 8>>;
+type Bare = Composition<
+    <Selected as EnvelopeFormat>::Length,
+    Eager,
+    Linear,
+    Static,
+    Capacities<16, 32, 256, 8>,
+>;
 
 /// Returns a few lines for the terminal; `traffic` is the file that `POMBO_STATS_FILE` named.
 pub(crate) fn report(traffic: &Path) -> Result<String, Error> {

@@ -5,16 +5,19 @@
 //! doubles the dash of long options, and leaves the program and its arguments unchanged.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Command, FromArgMatches, ValueEnum};
 use pombo_job::settings::{self, Verdict};
 
+use super::binding::Binding;
+use super::config_file;
 use super::foreign_options::{self, Meaning};
 use crate::console::warn;
 use crate::error::Error;
 use crate::variables;
+use crate::version::VERSION;
 
 /// The requested job.
 #[derive(Debug, Default)]
@@ -23,8 +26,12 @@ pub(crate) struct Request {
     pub(crate) contexts: Vec<Context>,
     /// Whether every line of output names its rank.
     pub(crate) tag: bool,
-    /// Whether ranks are pinned to cores.
-    pub(crate) bind: bool,
+    /// What ranks are pinned to.
+    pub(crate) bind: Binding,
+    /// Whether to print what each rank is pinned to.
+    pub(crate) report_bindings: bool,
+    /// The rank that gets the launcher's standard input.
+    pub(crate) input: Input,
     /// The hosts of the ranks; `None` for this host.
     pub(crate) hosts: Option<Hosts>,
     /// Whether to print statistics of messages and frames at the end.
@@ -33,8 +40,35 @@ pub(crate) struct Request {
     pub(crate) timeout: Option<Duration>,
     /// Whether the others go on when a rank fails.
     pub(crate) recovery: bool,
+    /// What to do when all ranks wait for each other.
+    pub(crate) on_deadlock: OnDeadlock,
+    /// Whether the user has said how many ranks there are.
+    pub(crate) is_counted: bool,
+    /// The number of ranks on each host.
+    pub(crate) per_host: Option<usize>,
     /// For the launcher that starts ranks on other hosts, as it spells them.
     pub(crate) hydra: Vec<OsString>,
+}
+
+/// The rank that gets the launcher's standard input; all others read an end of input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Input {
+    Rank(usize),
+    None,
+}
+
+impl Default for Input {
+    fn default() -> Self {
+        Input::Rank(0)
+    }
+}
+
+/// What the launcher does when all ranks wait for each other.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum OnDeadlock {
+    #[default]
+    Report,
+    Abort,
 }
 
 /// Hosts, in the forms that another launcher accepts.
@@ -57,19 +91,13 @@ pub(crate) struct Context {
     pub(crate) arguments: Vec<OsString>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Binding {
-    None,
-    Core,
-}
-
 /// Start a program on several ranks
 ///
 /// Long options may be written with one dash or with two. Parts of the command line between
 /// ':' are programs of the same job, each with its own -n, -wdir, -env and -x.
 #[derive(Args)]
 struct Options {
-    /// Number of ranks of this program [default: 1]
+    /// Number of ranks of this program [default: those of all hosts that -H or -f names, else 1]
     #[arg(short = 'n', long = "np", alias = "n", visible_short_alias = 'c', value_name = "N", value_parser = ranks, allow_negative_numbers = true)]
     ranks: Option<usize>,
 
@@ -94,9 +122,14 @@ struct Options {
     #[arg(short = 'x', value_name = "NAME[=VALUE]", allow_hyphen_values = true)]
     export: Vec<OsString>,
 
-    /// Pin rank r to the r-th allowed core, if there are enough cores [default: none]
-    #[arg(long = "bind-to", value_name = "WHERE")]
+    /// Pin each rank: none, hwthread or core (rank r to the r-th allowed one, none if there are more ranks), socket or
+    /// numa (that of its core); :overload-allowed behind it lets ranks share [default: none]
+    #[arg(long = "bind-to", value_name = "WHERE", value_parser = Binding::parse)]
     bind: Option<Binding>,
+
+    /// Tell to which processors each rank is pinned
+    #[arg(long = "report-bindings")]
+    report_bindings: bool,
 
     /// Accepted and not needed: more ranks than cores are always allowed
     #[arg(long)]
@@ -106,6 +139,14 @@ struct Options {
     #[arg(short = 'l', long = "tag-output", visible_alias = "prepend-rank")]
     tag: bool,
 
+    /// The rank that gets the launcher's standard input, or none [default: 0]
+    #[arg(short = 's', long = "stdin", value_name = "RANK", value_parser = input)]
+    input: Option<Input>,
+
+    /// Take the job from a file: a part of it, with options, on each line
+    #[arg(long = "configfile", visible_alias = "app", value_name = "FILE")]
+    config_file: Option<PathBuf>,
+
     /// End the job after so many seconds, with exit code 124 [default: $MPIEXEC_TIMEOUT, else never]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
@@ -113,6 +154,10 @@ struct Options {
     /// The others go on when a rank fails; the exit code tells of the first that did [default: they are ended]
     #[arg(long = "enable-recovery", visible_alias = "disable-auto-cleanup")]
     recovery: bool,
+
+    /// When all ranks wait for each other: report says so, abort ends the job as well [default: report]
+    #[arg(long = "on-deadlock", value_name = "WHAT", value_enum)]
+    on_deadlock: Option<OnDeadlock>,
 
     /// Ranks of each host: their number where -n is not given; for jobs on several hosts
     #[arg(long = "ppn", visible_aliases = ["perhost", "npernode"], alias = "N", short = 'N', value_name = "N",
@@ -132,14 +177,19 @@ struct Options {
     #[arg(
         short = 'f',
         long = "hostfile",
-        visible_alias = "machinefile",
+        visible_aliases = ["machinefile", "default-hostfile"],
         value_name = "FILE",
         conflicts_with = "host"
     )]
     hostfile: Option<PathBuf>,
 
     /// Start the ranks on these hosts, by the mpiexec of MPICH
-    #[arg(long = "host", visible_alias = "hosts", value_name = "NAME,NAME...")]
+    #[arg(
+        short = 'H',
+        long = "host",
+        visible_alias = "hosts",
+        value_name = "NAME,NAME..."
+    )]
     host: Option<OsString>,
 
     /// Tell at the end what every rank sent and what became of it
@@ -153,39 +203,131 @@ struct Options {
 
 /// Parses a whole command line, without the name by which the launcher was called.
 pub(crate) fn parse(name: &str, arguments: &[OsString]) -> Result<Request, Error> {
-    let mut request = Request::default();
-    let mut everywhere = Vec::new();
-    for (index, part) in arguments.split(|word| word == ":").enumerate() {
-        let options = options(name, part, &mut request.hydra)?;
-        if let Some(ranks) = options.per_host {
-            request
-                .hydra
-                .extend(["-ppn".into(), ranks.to_string().into()]);
-        }
-        request.timeout = request.timeout.or(options.timeout);
-        request.recovery |= options.recovery;
-        if options.verbose {
-            everywhere.push((settings::VERBOSE.name().into(), "1".into()));
-        }
-        request.tag |= options.tag;
-        request.bind |= options.bind == Some(Binding::Core);
-        request.stats |= options.stats;
-        request.hosts = request.hosts.take().or(options.hosts());
-        everywhere.extend(pairs("-genv", &options.genv)?);
-        let net = options.net.as_ref();
-        everywhere.extend(net.map(|net| (settings::NET.name().into(), net.into())));
-        request.contexts.push(context(index, options)?);
-    }
+    let mut parser = Parser {
+        name,
+        request: Request::default(),
+        everywhere: Vec::new(),
+    };
+    parser.parts(arguments, true)?;
+    let Parser {
+        mut request,
+        everywhere,
+        ..
+    } = parser;
     for context in &mut request.contexts {
         context.environment.splice(..0, everywhere.iter().cloned());
     }
     Ok(request)
 }
 
+/// Checks what only the whole job tells, once its hosts are known.
+pub(crate) fn check(request: &Request) -> Result<(), Error> {
+    let sizes = request.contexts.iter().map(|context| context.ranks);
+    let size = sizes.fold(0, usize::saturating_add);
+    if let Some(most) = request.per_host.filter(|most| *most < size)
+        && request.hosts.is_none()
+    {
+        warn(&format!(
+            "-ppn {most} is ignored: all {size} ranks are on this host, as -host and -hostfile name no other"
+        ));
+    }
+    let wrong = |given: usize, want| Error::Value {
+        what: "--stdin",
+        given: given.to_string(),
+        want,
+    };
+    match request.input {
+        Input::Rank(rank) if rank >= size => Err(wrong(rank, "a rank of the job, or none")),
+        Input::Rank(rank) if rank > 0 && request.hosts.is_some() => Err(wrong(
+            rank,
+            "0 for a job on several hosts, or redirect the input in the program",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The job as far as its parts have been parsed.
+struct Parser<'a> {
+    name: &'a str,
+    request: Request,
+    /// Variables for all programs.
+    everywhere: Vec<(OsString, OsString)>,
+}
+
+impl Parser<'_> {
+    /// Adds the parts between `:`; a part may name a file unless it stands in one.
+    fn parts(&mut self, words: &[OsString], may_name_file: bool) -> Result<(), Error> {
+        for part in words.split(|word| word == ":") {
+            let request = &mut self.request;
+            let options = options(self.name, part, &mut request.hydra)?;
+            if let Some(ranks) = options.per_host {
+                request.per_host = Some(ranks);
+                request
+                    .hydra
+                    .extend(["-ppn".into(), ranks.to_string().into()]);
+            }
+            request.is_counted |= options.ranks.is_some();
+            request.timeout = request.timeout.or(options.timeout);
+            request.recovery |= options.recovery;
+            request.on_deadlock = options.on_deadlock.unwrap_or(request.on_deadlock);
+            request.tag |= options.tag;
+            request.bind = options.bind.unwrap_or(request.bind);
+            request.report_bindings |= options.report_bindings;
+            request.input = options.input.unwrap_or(request.input);
+            request.stats |= options.stats;
+            request.hosts = request.hosts.take().or(options.hosts());
+            if options.verbose {
+                self.everywhere
+                    .push((settings::VERBOSE.name().into(), "1".into()));
+            }
+            self.everywhere.extend(pairs("-genv", &options.genv)?);
+            let net = options.net.as_ref();
+            self.everywhere
+                .extend(net.map(|net| (settings::NET.name().into(), net.into())));
+            match &options.config_file {
+                Some(file) => self.file(file, &options.program, may_name_file)?,
+                None => {
+                    let context = context(self.request.contexts.len(), options)?;
+                    self.request.contexts.push(context);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the parts in a file.
+    fn file(&mut self, file: &Path, program: &[OsString], is_allowed: bool) -> Result<(), Error> {
+        let wrong = |given: String, want| Error::Value {
+            what: "--configfile",
+            given,
+            want,
+        };
+        if !is_allowed {
+            let given = file.display().to_string();
+            return Err(wrong(
+                given,
+                "a file only on the command line, not in such a file",
+            ));
+        }
+        if let Some(program) = program.first() {
+            let given = format!("{} {}", file.display(), program.display());
+            return Err(wrong(
+                given,
+                "the file alone: its lines are the programs of the job",
+            ));
+        }
+        for line in config_file::read(file)? {
+            self.parts(&line, false)?;
+        }
+        Ok(())
+    }
+}
+
 fn command(name: &str) -> Command {
     Options::augment_args(Command::new("run"))
         .bin_name(name.to_owned())
-        .version(env!("CARGO_PKG_VERSION"))
+        .display_name(name.to_owned())
+        .version(VERSION)
         .no_binary_name(true)
         .override_usage(format!("{name} {USAGE}"))
         .after_help(AFTER_HELP)
@@ -242,20 +384,36 @@ fn seconds(text: &str) -> Result<Duration, String> {
     time.ok_or_else(|| "give seconds, more than 0".into())
 }
 
+/// The variable by which other launchers learn the time limit.
+pub(super) const TIMEOUT: &str = "MPIEXEC_TIMEOUT";
+
 /// Returns the time limit of the job: the option, or the variable that other launchers read too.
 pub(super) fn timeout(request: &Request) -> Result<Option<Duration>, Error> {
-    const VARIABLE: &str = "MPIEXEC_TIMEOUT";
-    match (request.timeout, std::env::var(VARIABLE)) {
+    match (request.timeout, std::env::var(TIMEOUT)) {
         (Some(time), _) => Ok(Some(time)),
         (None, Ok(text)) if !text.is_empty() => match seconds(&text) {
             Ok(time) => Ok(Some(time)),
             Err(_) => Err(Error::Value {
-                what: VARIABLE,
+                what: TIMEOUT,
                 given: text,
                 want: "seconds, more than 0",
             }),
         },
         (None, _) => Ok(None),
+    }
+}
+
+fn input(text: &str) -> Result<Input, String> {
+    match text {
+        "none" => Ok(Input::None),
+        "all" => Err(
+            "one rank takes the input: let it pass the data on, or let every rank open the file"
+                .into(),
+        ),
+        text => match text.parse() {
+            Ok(rank) => Ok(Input::Rank(rank)),
+            Err(_) => Err("give a rank or none".into()),
+        },
     }
 }
 
@@ -326,7 +484,7 @@ fn normalise(
             let words = rest.as_slice();
             let words = &words[..length.min(words.len())];
             rest.nth(length - 1);
-            foreign(meaning, words, hydra)?;
+            out.extend(foreign(meaning, words, hydra)?);
             continue;
         }
         let Some((spelled, values)) = word.to_str().and_then(|text| option(command, text)) else {
@@ -343,21 +501,32 @@ fn normalise(
     Ok(out)
 }
 
-/// Applies an option of another launcher, with its values.
-fn foreign(meaning: Meaning, words: &[OsString], hydra: &mut Vec<OsString>) -> Result<(), Error> {
-    let text = || words.join(OsStr::new(" ")).to_string_lossy().into_owned();
+/// Applies an option of another launcher, with its values. Returns our options that mean the same.
+fn foreign(
+    meaning: Meaning,
+    words: &[OsString],
+    hydra: &mut Vec<OsString>,
+) -> Result<Vec<OsString>, Error> {
+    let text = words.join(OsStr::new(" ")).to_string_lossy().into_owned();
+    let ignored = |why: &str| warn(&format!("{text} is ignored: {why}"));
     match meaning {
         Meaning::Granted => {}
-        Meaning::Ignored(why) => warn(&format!("{} has no effect: {why}", text())),
+        Meaning::Same(ours) => return Ok(ours.iter().map(OsString::from).collect()),
+        Meaning::Ignored(why) => ignored(why),
+        Meaning::Parameter => ignored(foreign_options::parameter(&text)),
+        Meaning::Mapping => match foreign_options::ranks_per_host(&text) {
+            Some(ranks) => return Ok(vec!["--ppn".into(), ranks.to_string().into()]),
+            None => ignored(foreign_options::MAPPING),
+        },
         Meaning::Hydra => hydra.extend_from_slice(words),
         Meaning::Refused(instead) => {
             return Err(Error::ForeignOption {
-                option: text(),
+                option: text,
                 instead,
             });
         }
     }
-    Ok(())
+    Ok(Vec::new())
 }
 
 /// Returns the name of an option that is not ours, and whether a value is joined to it.
@@ -405,10 +574,17 @@ fn option(command: &Command, word: &str) -> Option<(String, usize)> {
     match short {
         // The option takes the following words unless its value is joined to it, as in -n4.
         Some(short) if !long && name.len() == 1 => Some((word.to_owned(), values(short))),
-        Some(_) => Some((word.to_owned(), 0)),
+        Some(_) if !long && is_joined(name) => Some((word.to_owned(), 0)),
         // The option is unknown; as a long option it is refused by its whole name.
-        None => Some((format!("--{name}"), 0)),
+        _ => Some((format!("--{name}"), 0)),
     }
+}
+
+/// Returns whether a word has a value behind the letter of an option: a number, or a variable. Other words are long
+/// options with a letter missing.
+fn is_joined(name: &str) -> bool {
+    let value = name.get(1..).unwrap_or_default();
+    name.starts_with('x') || value.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// Returns whether a short form of the argument is the first letter of this name.
@@ -430,7 +606,9 @@ mod tests {
 
     fn parse(line: &str) -> Result<Request, Error> {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        super::parse("pombo run", &words)
+        let request = super::parse("pombo run", &words)?;
+        check(&request)?;
+        Ok(request)
     }
 
     fn one(line: &str) -> Context {
@@ -481,8 +659,8 @@ mod tests {
             .map(|context| context.ranks)
             .collect();
         assert_eq!(ranks, [2, 3, 1]);
-        assert!(request.tag && !request.bind);
-        assert!(parse("-bind-to core a").unwrap().bind);
+        assert!(request.tag && request.bind == Binding::None);
+        assert_ne!(parse("-bind-to core a").unwrap().bind, Binding::None);
     }
 
     #[test]
@@ -501,17 +679,27 @@ mod tests {
         for line in ["-f list a", "-hostfile list a", "--machinefile=list a"] {
             assert_eq!(hosts(line), file, "{line}");
         }
-        assert_eq!(hosts("-host x,y a"), Some(Hosts::List("x,y".into())));
+        for line in ["-host x,y a", "-H x,y a", "--hosts=x,y a"] {
+            assert_eq!(hosts(line), Some(Hosts::List("x,y".into())), "{line}");
+        }
     }
 
     #[test]
     fn options_of_other_launchers() {
-        let line = "--allow-run-as-root --mca btl tcp,self -map-by ppr:2:peer -c 3 -genvall p -mca";
+        let line =
+            "--allow-run-as-root --mca btl tcp,self -map-by ppr:2:socket -c 3 -genvall p -mca";
         let job = one(line);
         assert_eq!((job.ranks, job.program), (3, "p".into()));
         assert_eq!(job.arguments, ["-mca"]);
         assert_eq!(one("--map-by=core p").program, "p");
-        for line in ["-ppn 2 p", "-N 2 p", "--npernode 2 -n 2 p"] {
+        for line in [
+            "-ppn 2 p",
+            "-N 2 p",
+            "-perhost 2 p",
+            "--npernode 2 -n 2 p",
+            "--map-by ppr:2:node p",
+            "-c 2 -map-by ppr:1:node:pe=4 p",
+        ] {
             assert_eq!(one(line).ranks, 2, "{line}");
         }
         let hydra = parse("-iface eth0 -ppn 2 -launcher ssh p").unwrap().hydra;
@@ -520,6 +708,17 @@ mod tests {
         let half = Some(Duration::from_millis(500));
         assert_eq!(timeout("--timeout 0.5 p : --timeout 3 q"), half);
         assert_eq!(timeout("p"), None);
+        for line in [
+            "-bind-to-core p",
+            "-bind-to core p",
+            "--bind-to core:if-supported p",
+        ] {
+            let core = Binding::parse("core").unwrap();
+            assert_eq!(parse(line).unwrap().bind, core, "{line}");
+        }
+        assert_eq!(parse("p").unwrap().input, Input::Rank(0));
+        assert_eq!(parse("-stdin none p").unwrap().input, Input::None);
+        assert_eq!(parse("-s 1 -n 2 p").unwrap().input, Input::Rank(1));
         for line in ["--enable-recovery p : q", "p : -disable-auto-cleanup q"] {
             assert!(parse(line).unwrap().recovery, "{line}");
         }
@@ -539,7 +738,13 @@ mod tests {
             ("-n 1 a : -n 1", "part 2"),
             ("-x =3 p", "-x"),
             ("-env A=B c p", "-env"),
-            ("-bind-to socket p", "socket"),
+            ("-bind-to moon p", "moon"),
+            ("-stdin all p", "one rank"),
+            ("-s 2 -n 2 p", "'2'"),
+            ("-s 1 -n 2 -H a p", "several hosts"),
+            ("-nolocl p", "--nolocl"),
+            ("-configfile /no/such", "/no/such"),
+            ("-configfile x p", "'x p'"),
             ("-net tcp p", "tcp"),
             ("-net udp: p", "udp:"),
             ("-net ethernet: p", "ethernet:"),

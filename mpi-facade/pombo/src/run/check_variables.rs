@@ -3,16 +3,56 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::path::Path;
 
-use pombo_job::settings::Verdict;
+use pombo_job::settings::{self, Variable, Verdict};
 
-use super::arguments::Request;
+use super::arguments::{Context, Request};
 use crate::console::warn;
 use crate::error::Error;
 use crate::variables;
 
 /// Refuses values that no rank would accept, and warns of unknown variables.
 pub(crate) fn check(request: &Request) -> Result<(), Error> {
+    check_values(request)?;
+    match &request.hosts {
+        // Other hosts have files of their own.
+        Some(_) => Ok(()),
+        None => request.contexts.iter().try_for_each(check_files),
+    }
+}
+
+/// Refuses names of files that cannot be read or written by the ranks of a program, which would find out late or never.
+fn check_files(context: &Context) -> Result<(), Error> {
+    let directory = context.directory.as_deref().unwrap_or(Path::new("."));
+    let named = |variable: &Variable| {
+        let mut own = context.environment.iter().rev();
+        let own = own.find(|(name, _)| name == variable.name());
+        let value = own.map(|(_, value)| value.clone());
+        let value = value.or_else(|| std::env::var_os(variable.name()));
+        value
+            .filter(|value| !value.is_empty())
+            .map(|value| directory.join(value))
+    };
+    if let Some(file) = named(settings::STATS_FILE)
+        && !file.parent().is_some_and(Path::is_dir)
+    {
+        return Err(Error::Value {
+            what: settings::STATS_FILE.name(),
+            given: file.display().to_string(),
+            want: "a file in a directory that is there",
+        });
+    }
+    match named(settings::AUTH_KEY_FILE) {
+        Some(file) => File::open(&file)
+            .map(drop)
+            .map_err(Error::file("read the file of POMBO_AUTH_KEY_FILE,", file)),
+        None => Ok(()),
+    }
+}
+
+fn check_values(request: &Request) -> Result<(), Error> {
     let inherited = std::env::vars_os();
     let own = request.contexts.iter().flat_map(|context| {
         // Later entries win.

@@ -21,21 +21,23 @@ use crate::error::Error;
 /// The subcommand's name.
 pub(crate) const NAME: &str = "__child";
 
+/// That of the same step below Hydra.
+pub(crate) const NAME_BELOW_HYDRA: &str = "__child_of_hydra";
+
 /// Number of words in front of the program's own arguments.
 const WORDS: usize = 4;
 
-/// Returns the command line that `main` reads: launcher, core for pinning, file to execute, its argv.
+/// Returns the command line that `main` reads: launcher, processors for pinning, file to execute, its argv.
 pub(crate) fn command_line<'a>(
     launcher: Pid,
-    core: Option<usize>,
+    processors: &[usize],
     file: &'a OsStr,
     name: &'a OsStr,
 ) -> [std::borrow::Cow<'a, OsStr>; WORDS + 1] {
-    let core = core.map_or("-".into(), |core| core.to_string());
     [
         OsStr::new(NAME).into(),
         OsString::from(launcher.to_string()).into(),
-        OsString::from(core).into(),
+        OsString::from(list(processors)).into(),
         file.into(),
         name.into(),
     ]
@@ -50,9 +52,22 @@ pub(crate) fn main(words: &[OsString]) -> Result<u8, Error> {
             want: "nothing by hand: it is for the launcher alone",
         });
     };
-    let [launcher, core, file, name] = head;
+    let [launcher, processors, file, name] = head;
     stay_with(launcher)?;
-    pin_to(core)?;
+    pin_to(processors)?;
+    execute(file, name, arguments)
+}
+
+/// Executes the program of a rank that Hydra has started, with the signals that Hydra had to leave alone. The words are
+/// the program and its arguments.
+pub(crate) fn main_of_hydra(words: &[OsString]) -> Result<u8, Error> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(Error::NoProgram { context: 0 });
+    };
+    execute(program, program, arguments)
+}
+
+fn execute(file: &OsStr, name: &OsStr, arguments: &[OsString]) -> Result<u8, Error> {
     signals::unblock()?;
     let error = Command::new(file).arg0(name).args(arguments).exec();
     warn(&format!("cannot start '{}': {error}", file.display()));
@@ -75,12 +90,22 @@ fn stay_with(launcher: &OsStr) -> Result<(), Error> {
     })
 }
 
-fn pin_to(core: &OsStr) -> Result<(), Error> {
-    let Some(core) = core.to_str().and_then(|core| core.parse().ok()) else {
-        return Ok(());
-    };
+/// Returns the numbers with commas between them.
+pub(crate) fn list(processors: &[usize]) -> String {
+    let numbers = processors.iter().map(usize::to_string);
+    numbers.collect::<Vec<_>>().join(",")
+}
+
+fn pin_to(processors: &OsStr) -> Result<(), Error> {
+    let text = processors.to_str().unwrap_or_default();
+    let processors = text.split(',').filter_map(|number| number.parse().ok());
     let mut set = CpuSet::new();
-    set.set(core)
+    let mut processors = processors.peekable();
+    if processors.peek().is_none() {
+        return Ok(());
+    }
+    processors
+        .try_for_each(|processor| set.set(processor))
         .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
-        .map_err(Error::errno("pin the rank to its core"))
+        .map_err(Error::errno("pin the rank to its processors"))
 }

@@ -96,6 +96,11 @@ fn is_foreign(library: &str) -> bool {
     THEIRS.contains(&stem) || is_family && !stem.starts_with(OURS)
 }
 
+/// Returns the directories in which a program itself has the loader search.
+pub(super) fn run_paths(file: &Path) -> Vec<PathBuf> {
+    needs_of(file).paths
+}
+
 /// Returns what a file needs; nothing if it is not an ELF file.
 fn needs_of(file: &Path) -> Needs {
     let directory = file.parent().unwrap_or(Path::new("/"));

@@ -5,18 +5,33 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
-use super::arguments::{Hosts, Request};
-use super::program;
+use super::arguments::{Hosts, Input, Request, TIMEOUT, timeout};
+use super::binding::Binding;
+use super::supervise::TIMED_OUT;
+use super::{host_list, hydra_job, program};
 use crate::console::warn;
 use crate::error::Error;
 
 /// Names under which Hydra may be installed.
 const NAMES: [&str; 3] = ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"];
 
+/// The script by which every rank starts: its first word is this launcher, the others are the program, which starts in
+/// any case. Where the launcher is there it gives the program the signals that Hydra leaves alone, and the first rank of
+/// a host starts the reporter of that host, as nobody's child, for programs may wait for their children.
+const BY_LAUNCHER: &str = r#"if [ ! -x "$0" ]; then
+unset POMBO_LAUNCHER
+exec "$@"
+fi
+if [ "$MPI_LOCALRANKID" = 0 ]; then
+("$0" __reporter "$PPID" </dev/null >/dev/null 2>&1 &)
+fi
+unset POMBO_LAUNCHER
+exec "$0" __child_of_hydra "$@""#;
+
 /// Runs the job by Hydra and returns its exit code.
 pub(crate) fn launch(request: &Request, hosts: &Hosts) -> Result<u8, Error> {
-    check(hosts)?;
     for context in &request.contexts {
         let directory = context.directory.as_deref().unwrap_or(Path::new("."));
         if program::find(&context.program, directory).is_err() {
@@ -29,56 +44,34 @@ pub(crate) fn launch(request: &Request, hosts: &Hosts) -> Result<u8, Error> {
     let engine = find()?;
     warn(&format!("handing over to {}", engine.display()));
     let mut command = Command::new(&engine);
-    command.args(arguments(request, hosts));
-    let ended = command.status().map_err(Error::file("start", engine))?;
+    // Where the system does not tell it no reporter starts, as nothing of that name is there.
+    let launcher = std::env::current_exe().unwrap_or_default();
+    command.args(arguments(request, hosts, &launcher));
+    if let Some(time) = request.timeout {
+        // Hydra has no option for it, and counts whole seconds. It ends with 255, for whatever reason.
+        command.env(TIMEOUT, time.as_secs_f64().ceil().to_string());
+    }
+    if request.report_bindings {
+        warn(
+            "-report-bindings is ignored: Hydra pins the ranks, and HYDRA_TOPO_DEBUG=1 makes it tell how",
+        );
+    }
+    if request.input == Input::None {
+        command.stdin(Stdio::null());
+    }
+    let begin = Instant::now();
+    let ended = match hydra_job::run(&mut command, &engine, request, host_list::names(hosts))? {
+        hydra_job::End::Ordered(code) => return Ok(code),
+        hydra_job::End::Own(status) => status,
+    };
+    let limit = timeout(request)?;
+    if ended.code() == Some(255) && limit.is_some_and(|limit| begin.elapsed() >= limit) {
+        return Ok(TIMED_OUT);
+    }
     use std::os::unix::process::ExitStatusExt;
     let signal = ended.signal().map(|signal| 128 + signal);
     let code = ended.code().or(signal).unwrap_or(1);
     Ok(u8::try_from(code).unwrap_or(1))
-}
-
-/// Checks the hosts. Hydra prints several lines for a missing file, nothing for one without hosts, and fails at an
-/// invalid number of ranks.
-fn check(hosts: &Hosts) -> Result<(), Error> {
-    match hosts {
-        Hosts::List(list) => {
-            let list = list.to_string_lossy();
-            let right = list.split(',').all(is_host);
-            right.then_some(()).ok_or_else(|| Error::Value {
-                what: "--host",
-                given: list.into_owned(),
-                want: "names with commas between them, each with :N behind it for N ranks if need be",
-            })
-        }
-        Hosts::File(path) => {
-            let text = fs::read_to_string(path).map_err(Error::file("read hostfile", path))?;
-            let lines = text.lines().map(str::trim);
-            let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-            let wrong = |line: Option<&str>| Error::HostFile {
-                path: path.clone(),
-                line: line.map(str::to_owned),
-            };
-            if lines.clone().next().is_none() {
-                return Err(wrong(None));
-            }
-            match lines.find(|line| !is_host_line(line)) {
-                Some(line) => Err(wrong(Some(line))),
-                None => Ok(()),
-            }
-        }
-    }
-}
-
-/// Returns whether a line has a host and fields that Hydra knows; it does not know other launchers' `slots=`.
-fn is_host_line(line: &&str) -> bool {
-    let mut words = line.split_whitespace();
-    words.next().is_some_and(is_host) && !words.any(|word| word.contains("slots="))
-}
-
-/// Returns whether a word is a host name with an optional number of ranks.
-fn is_host(word: &str) -> bool {
-    let (name, ranks) = word.split_once(':').unwrap_or((word, "1"));
-    !name.is_empty() && ranks.parse::<usize>().is_ok_and(|ranks| ranks > 0)
 }
 
 /// Finds the first program that is Hydra and not this launcher under another name.
@@ -99,24 +92,20 @@ fn is_hydra(file: &Path) -> bool {
 }
 
 /// Returns the job as arguments of Hydra, with the whole environment.
-fn arguments(request: &Request, hosts: &Hosts) -> Vec<OsString> {
+fn arguments(request: &Request, hosts: &Hosts, launcher: &Path) -> Vec<OsString> {
     let mut words: Vec<OsString> = match hosts {
         Hosts::File(file) => vec!["-f".into(), file.into()],
         Hosts::List(list) => vec!["-hosts".into(), list.clone()],
     };
     words.extend(request.hydra.iter().cloned());
-    if let Some(time) = request.timeout {
-        let seconds = time.as_secs_f64().ceil();
-        words.extend(["-timeout".into(), seconds.to_string().into()]);
-    }
     if request.recovery {
         words.push("-disable-auto-cleanup".into());
     }
     if request.tag {
         words.push("-prepend-rank".into());
     }
-    if request.bind {
-        words.extend(["-bind-to".into(), "core".into()]);
+    if let Binding::To { unit, .. } = request.bind {
+        words.extend(["-bind-to".into(), unit.name().into()]);
     }
     for (index, context) in request.contexts.iter().enumerate() {
         if index > 0 {
@@ -129,6 +118,9 @@ fn arguments(request: &Request, hosts: &Hosts) -> Vec<OsString> {
         for (name, value) in &context.environment {
             words.extend(["-env".into(), name.clone(), value.clone()]);
         }
+        // The shell runs as the rank and becomes its program.
+        words.extend(["/bin/sh", "-c", BY_LAUNCHER].map(Into::into));
+        words.push(launcher.into());
         words.push(context.program.clone());
         words.extend(context.arguments.iter().cloned());
     }
@@ -138,18 +130,8 @@ fn arguments(request: &Request, hosts: &Hosts) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::super::arguments::Context;
+    use super::super::exec_shim::NAME_BELOW_HYDRA;
     use super::*;
-
-    #[test]
-    fn lines_of_a_hostfile() {
-        assert!(
-            ["one", "one:2", "one:2 ifname=eth0"]
-                .iter()
-                .all(is_host_line)
-        );
-        let wrong = ["one slots=2", "one:2 max_slots=4", ":2", "one:x", "one:0"];
-        assert!(!wrong.iter().any(is_host_line));
-    }
 
     #[test]
     fn the_job_in_other_words() {
@@ -166,14 +148,25 @@ mod tests {
             recovery: true,
             ..Request::default()
         };
-        let words = arguments(&request, &Hosts::List("x,y".into()));
+        let words = arguments(&request, &Hosts::List("x,y".into()), Path::new("pombo"));
         let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+        let start = format!("/bin/sh -c {BY_LAUNCHER} pombo");
         assert_eq!(
             words.join(" "),
-            "-hosts x,y -disable-auto-cleanup -prepend-rank -n 3 -wdir /d -env POMBO_NET udp a -n \
-             : -n 1 -wdir /d -env POMBO_NET udp b -n"
+            format!(
+                "-hosts x,y -disable-auto-cleanup -prepend-rank -n 3 -wdir /d -env POMBO_NET udp {start} a -n : -n 1 \
+                 -wdir /d -env POMBO_NET udp {start} b -n"
+            )
         );
-        let words = arguments(&Request::default(), &Hosts::File("list".into()));
+        for name in [crate::explain::hosts::NAME, NAME_BELOW_HYDRA] {
+            assert!(BY_LAUNCHER.contains(name));
+        }
+        assert!(BY_LAUNCHER.contains(crate::variables::LAUNCHER.name()));
+        let words = arguments(
+            &Request::default(),
+            &Hosts::File("list".into()),
+            Path::new("pombo"),
+        );
         assert_eq!(words, ["-f", "list"]);
     }
 }

@@ -1,8 +1,8 @@
-//! Forwards the launcher's standard input to rank 0. Only `supervise` and `spawn` use it.
+//! Forwards the launcher's standard input to one rank, which is rank 0 unless the user names another. Only `supervise` and `spawn` use it.
 //!
-//! Rank 0 inherits a file or pipe: input that it does not read stays there for others. A terminal belongs to the
-//! launcher's process group, so its input is forwarded here, one line at a time: the next line is read when rank 0's
-//! pipe has taken the last.
+//! That rank inherits a file or pipe: input that it does not read stays there for others. A terminal belongs to the
+//! launcher's process group, so its input is forwarded here, one line at a time: the next line is read when the
+//! pipe of the rank has taken the last.
 
 use std::io::{self, ErrorKind, IsTerminal, Read, Write, stdin};
 use std::os::fd::{AsFd, OwnedFd};
@@ -29,8 +29,8 @@ struct Relay {
     in_background: bool,
 }
 
-/// Returns rank 0's standard input.
-pub(crate) fn of_rank_0() -> Stdio {
+/// Returns the standard input of the rank that reads.
+pub(crate) fn of_reader() -> Stdio {
     match stdin().is_terminal() {
         true => Stdio::piped(),
         false => Stdio::inherit(),
@@ -38,7 +38,7 @@ pub(crate) fn of_rank_0() -> Stdio {
 }
 
 impl Input {
-    /// Connects rank 0, which has started; it has a pipe only if the input is a terminal.
+    /// Connects the rank that reads, which has started; it has a pipe only if the input is a terminal.
     pub(crate) fn connect(&mut self, pipe: Option<ChildStdin>) -> io::Result<()> {
         let Some(rank) = pipe else { return Ok(()) };
         let terminal: OwnedFd = stdin().as_fd().try_clone_to_owned()?;
@@ -51,7 +51,7 @@ impl Input {
         Ok(())
     }
 
-    /// Adds the descriptor to wait for: the terminal for the next line, or rank 0's pipe for the last.
+    /// Adds the descriptor to wait for: the terminal for the next line, or the rank's pipe for the last.
     pub(crate) fn interest<'a>(&'a self, interest: &mut Interest<'a>) {
         let Some(relay) = &self.relay else { return };
         if !relay.pending.is_empty() {
@@ -82,7 +82,7 @@ impl Input {
         self.keep_unless(result.map(|length| length == 0));
     }
 
-    /// Writes to rank 0, which takes more or has closed its input.
+    /// Writes to the rank, which takes more or has closed its input.
     pub(crate) fn write(&mut self) {
         let Some(relay) = &mut self.relay else { return };
         let result = relay.rank.write(&relay.pending);

@@ -38,6 +38,11 @@ impl Job {
         self.descriptor
     }
 
+    /// Returns the memory, to ask the ranks.
+    pub(crate) fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
     /// Returns whether the rank has joined the job, which programs without MPI do not.
     pub(crate) fn has_joined(&self, rank: usize) -> bool {
         let state = self.segment.state(rank);

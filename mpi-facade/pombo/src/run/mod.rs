@@ -1,14 +1,19 @@
 //! `pombo run`: from the command line to the exit code of a job. `main` and `demo` call it.
 
 mod arguments;
+mod binding;
 mod check_variables;
+mod config_file;
 pub(crate) mod exec_shim;
 mod foreign;
 mod foreign_options;
 pub(crate) mod guard;
+mod host_list;
 mod hydra_delegation;
+mod hydra_job;
 mod input;
 mod job_segment;
+mod library_path;
 mod output;
 mod poll;
 mod program;
@@ -20,8 +25,9 @@ mod supervise;
 
 use std::ffi::OsString;
 
+use crate::console::warn;
 use crate::error::Error;
-pub(crate) use arguments::{Context, Request};
+pub(crate) use arguments::{Context, OnDeadlock, Request};
 use job_segment::Job;
 use signals::Signals;
 pub(crate) use spawn::allowed_cores;
@@ -31,7 +37,10 @@ use supervise::Supervisor;
 /// Runs the job that the arguments describe; `name` is the name by which the user called the launcher.
 pub(crate) fn main(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
     let mut request = arguments::parse(name, arguments)?;
+    host_list::resolve(&mut request)?;
+    arguments::check(&request)?;
     check_variables::check(&request)?;
+    library_path::add(&mut request)?;
     if !request.stats {
         return start(&request);
     }
@@ -51,6 +60,9 @@ fn start(request: &Request) -> Result<u8, Error> {
 /// Runs a job on this machine to its end and returns the launcher's exit code.
 pub(crate) fn launch(request: &Request) -> Result<u8, Error> {
     let plan = spawn::plan(request)?;
+    if request.report_bindings {
+        plan.iter().for_each(|rank| warn(&rank.binding()));
+    }
     let kill_timeout = supervise::kill_timeout()?;
     // Signals are blocked first: none may be missed between the start of the first rank and the first read.
     let signals = Signals::block()?;
@@ -60,8 +72,9 @@ pub(crate) fn launch(request: &Request) -> Result<u8, Error> {
         kill_timeout,
         timeout: arguments::timeout(request)?,
         outlives_ranks: request.recovery,
+        on_deadlock: request.on_deadlock,
     };
-    let mut supervisor = Supervisor::new(signals, guard, job, limits, request.tag)?;
+    let mut supervisor = Supervisor::new(signals, guard, job, limits, request)?;
     for rank in &plan {
         supervisor.start(rank)?;
     }

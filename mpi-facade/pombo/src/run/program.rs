@@ -20,30 +20,64 @@ pub(crate) fn find(program: &OsStr, directory: &Path) -> Result<PathBuf, Error> 
         let path = directory.join(program);
         return match refusal(&path) {
             None => Ok(path),
-            Some(Refusal::Absent) => Err(missing(program, "check the path")),
-            Some(Refusal::Unfit(why)) => Err(Error::NotExecutable { program: path, why }),
+            Some(Refusal::Absent) => Err(missing(program, &place_of(&path))),
+            Some(Refusal::Unfit(why)) => Err(Error::NotExecutable {
+                program: program.into(),
+                why,
+            }),
         };
     }
     match in_path(program, directory) {
         Ok(path) => Ok(path),
         Err(Some(error)) => Err(error),
         Err(None) if directory.join(program).is_file() && !program.is_empty() => {
+            let here = Path::new(".").join(program);
+            if let Some(Refusal::Unfit(why)) = refusal(&directory.join(program)) {
+                return Err(Error::NotExecutable { program: here, why });
+            }
+            let here = here.display();
+            let hint = format!("PATH has none; for the one in this directory write {here}");
+            Err(missing(program, &hint))
+        }
+        Err(None) => {
+            let here = from_everywhere(directory);
+            let (here, path) = (here.display(), search_path());
             let hint = format!(
-                "PATH has none; for the one in this directory write ./{}",
-                program.display()
+                "neither a directory of PATH ({}) nor {here} has it; correct the name, or write a path with a slash",
+                path.display()
             );
             Err(missing(program, &hint))
         }
-        Err(None) => Err(missing(
-            program,
-            "PATH has none; write a path with a slash or correct PATH",
-        )),
     }
+}
+
+/// Says in which directory a path was looked up, and whether that is there.
+fn place_of(path: &Path) -> String {
+    let path = from_everywhere(path);
+    let place = path.parent().unwrap_or(&path);
+    let what = match place.is_dir() {
+        true => "has no such file",
+        false => "is not there",
+    };
+    format!("the directory {} {what}", place.display())
+}
+
+/// Returns the path as seen from everywhere.
+fn from_everywhere(path: &Path) -> PathBuf {
+    let path = path.strip_prefix(".").unwrap_or(path);
+    let here = std::env::current_dir().unwrap_or_default();
+    let whole = here.join(path);
+    // Without the slash that joining an empty path leaves.
+    whole.components().collect()
+}
+
+fn search_path() -> OsString {
+    std::env::var_os("PATH").unwrap_or_else(|| OsString::from(PATH))
 }
 
 /// Returns the first executable of that name in PATH, or else an error for the first file that cannot be executed.
 fn in_path(name: &OsStr, directory: &Path) -> Result<PathBuf, Option<Error>> {
-    let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(PATH));
+    let path = search_path();
     let mut unfit = None;
     for place in std::env::split_paths(&path) {
         let program = directory.join(place).join(name);

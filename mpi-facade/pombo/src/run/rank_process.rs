@@ -13,6 +13,8 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
+use crate::procfs::stat_field;
+
 /// A rank, named by its index among the ranks.
 pub(crate) struct Rank {
     process: Child,
@@ -51,11 +53,7 @@ const EXITING: u64 = 4;
 
 /// Returns the kernel's flags of a process.
 fn flags(process: Pid) -> Option<u64> {
-    let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    // The name before the last bracket may hold any character; field 3 follows.
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(9 - 3)?.parse().ok()
+    stat_field(process, 9)
 }
 
 impl Rank {
@@ -78,6 +76,18 @@ impl Rank {
             // The only remaining error is a group that has just ended.
             let _ = killpg(self.group, signal);
         }
+    }
+
+    /// Returns whether the rank's process handles that signal.
+    pub(crate) fn catches(&self, signal: Signal) -> bool {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.group));
+        let is_in_mask = |mask: &str| {
+            let mask = u64::from_str_radix(mask.trim(), 16).unwrap_or(0);
+            mask >> (signal as u32 - 1) & 1 == 1
+        };
+        let status = status.unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        mask.is_some_and(is_in_mask)
     }
 
     /// Returns whether the kernel is already terminating a running rank, whose descriptors may be closed by then.

@@ -8,18 +8,14 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use crate::error::Error;
 
 /// The signals that end a job.
-const ENDING: [Signal; 4] = [
-    Signal::SIGINT,
-    Signal::SIGTERM,
-    Signal::SIGHUP,
-    Signal::SIGQUIT,
-];
+const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
 /// The others that the launcher acts on.
-const OTHERS: [Signal; 6] = [
+const OTHERS: [Signal; 7] = [
     Signal::SIGCHLD,
     Signal::SIGTSTP,
     Signal::SIGCONT,
+    Signal::SIGQUIT,
     Signal::SIGUSR1,
     Signal::SIGUSR2,
     // Sent for the launcher's own writes, which it would otherwise end without a message.

@@ -11,9 +11,11 @@ use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 use pombo_job::settings;
 
-use super::arguments::{Context, Request};
+use super::arguments::{Context, Input, Request};
+use super::binding::Placement;
 use super::job_segment::Job;
-use super::{exec_shim, foreign, input, program};
+use super::{exec_shim, foreign, input, library_path, program};
+use crate::console::warn;
 use crate::error::Error;
 
 /// A rank that can be started.
@@ -24,7 +26,25 @@ pub(crate) struct Rank<'a> {
     /// Whether the program is expected to call `MPI_Init`.
     pub(crate) uses_mpi: bool,
     file: PathBuf,
-    core: Option<usize>,
+    /// The processors to which it is pinned; none for all that the launcher may use.
+    processors: Vec<usize>,
+}
+
+impl Rank<'_> {
+    /// Returns what `-report-bindings` says of it.
+    pub(crate) fn binding(&self) -> String {
+        let (rank, pinned) = (self.rank, !self.processors.is_empty());
+        match pinned {
+            true => {
+                let list = exec_shim::list(&self.processors);
+                format!("rank {rank} is pinned to processors {list}")
+            }
+            false => {
+                let list = exec_shim::list(&allowed_cores());
+                format!("rank {rank} is not pinned, and may use processors {list}")
+            }
+        }
+    }
 }
 
 /// Returns the ranks of a job in order; refuses programs and directories that do not exist.
@@ -32,16 +52,20 @@ pub(crate) fn plan(request: &Request) -> Result<Vec<Rank<'_>>, Error> {
     let sizes = request.contexts.iter().map(|context| context.ranks);
     let size = sizes.fold(0, usize::saturating_add);
     super::job_segment::check(size)?;
-    let cores = match request.bind {
-        true => allowed_cores(),
-        false => Vec::new(),
-    };
+    let placement = Placement::new(request.bind, size, &allowed_cores());
+    if let Some(refusal) = &placement.refusal {
+        warn(refusal);
+    }
     let mut ranks = Vec::with_capacity(size);
     for context in &request.contexts {
         let file = file_of(context)?;
         // A single rank may use any library.
-        let uses_mpi =
-            size > 1 && foreign::check(&context.program, &file, library_path(context).as_deref())?;
+        let uses_mpi = size > 1
+            && foreign::check(
+                &context.program,
+                &file,
+                library_path::of(context).as_deref(),
+            )?;
         for _ in 0..context.ranks {
             let rank = ranks.len();
             ranks.push(Rank {
@@ -50,7 +74,7 @@ pub(crate) fn plan(request: &Request) -> Result<Vec<Rank<'_>>, Error> {
                 context,
                 uses_mpi,
                 file: file.clone(),
-                core: cores.get(rank).copied().filter(|_| size <= cores.len()),
+                processors: placement.of(rank).to_vec(),
             });
         }
     }
@@ -58,11 +82,11 @@ pub(crate) fn plan(request: &Request) -> Result<Vec<Rank<'_>>, Error> {
 }
 
 /// Starts one rank with pipes for its output, in a process group of its own.
-pub(crate) fn start(rank: &Rank<'_>, job: &Job) -> io::Result<Child> {
+pub(crate) fn start(rank: &Rank<'_>, job: &Job, reader: Input) -> io::Result<Child> {
     let context = rank.context;
     let head = exec_shim::command_line(
         Pid::this(),
-        rank.core,
+        &rank.processors,
         rank.file.as_os_str(),
         &context.program,
     );
@@ -79,9 +103,9 @@ pub(crate) fn start(rank: &Rank<'_>, job: &Job) -> io::Result<Child> {
         )
         .envs(variables_of(rank, job))
         .process_group(0)
-        .stdin(match rank.rank {
-            0 => input::of_rank_0(),
-            _ => Stdio::null(),
+        .stdin(match reader == Input::Rank(rank.rank) {
+            true => input::of_reader(),
+            false => Stdio::null(),
         })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -115,16 +139,6 @@ fn file_of(context: &Context) -> Result<PathBuf, Error> {
     // The path must be absolute, because the rank starts in another directory.
     let file = program::find(&context.program, directory)?;
     std::path::absolute(&file).map_err(Error::file("find the directory of", file))
-}
-
-/// Returns the directories in which the ranks of this program search for libraries.
-fn library_path(context: &Context) -> Option<OsString> {
-    const NAME: &str = "LD_LIBRARY_PATH";
-    let mut own = context.environment.iter().rev();
-    let own = own
-        .find(|(name, _)| name == NAME)
-        .map(|(_, value)| value.clone());
-    own.or_else(|| std::env::var_os(NAME))
 }
 
 /// Returns the cores on which this process may run; none if the system does not tell.

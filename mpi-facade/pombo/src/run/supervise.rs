@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, raise};
 
+use super::OnDeadlock;
+use super::arguments::{self, Request};
 use super::foreign;
 use super::guard::Guard;
 use super::input::Input;
@@ -16,6 +18,7 @@ use super::rank_process::{End, Rank, State};
 use super::signals::{Signals, describe, is_ending};
 use super::spawn;
 use crate::error::Error;
+use crate::explain::{Finding, Watcher};
 use crate::variables::{self, KILL_TIMEOUT};
 
 /// Returns the time-out of `POMBO_KILL_TIMEOUT`.
@@ -37,16 +40,20 @@ pub(crate) struct Limits {
     pub(crate) timeout: Option<Duration>,
     /// It is not ended because a rank has failed.
     pub(crate) outlives_ranks: bool,
+    /// What a deadlock leads to.
+    pub(crate) on_deadlock: OnDeadlock,
 }
 
 /// Exit code of a job that exceeded its time limit, as `timeout` has it.
-const TIMED_OUT: i32 = 124;
+pub(super) const TIMED_OUT: u8 = 124;
 
 /// The job while it runs.
 pub(crate) struct Supervisor {
     ranks: Vec<Rank>,
     outputs: Outputs,
     input: Input,
+    /// The rank that gets the launcher's standard input.
+    reader: arguments::Input,
     signals: Signals,
     guard: Guard,
     job: Job,
@@ -58,6 +65,8 @@ pub(crate) struct Supervisor {
     /// Whether a rank that has ended had called `MPI_Init`.
     dead_had_joined: bool,
     outlives_ranks: bool,
+    on_deadlock: OnDeadlock,
+    watcher: Watcher,
     /// Of the first rank that failed where the others go on.
     code: Option<u8>,
     ending: Option<Ending>,
@@ -87,12 +96,13 @@ impl Supervisor {
         guard: Guard,
         job: Job,
         limits: Limits,
-        tag: bool,
+        request: &Request,
     ) -> Result<Supervisor, Error> {
         Ok(Supervisor {
             ranks: Vec::new(),
-            outputs: Outputs::new(tag)?,
+            outputs: Outputs::new(request.tag)?,
             input: Input::default(),
+            reader: request.input,
             signals,
             guard,
             job,
@@ -103,6 +113,8 @@ impl Supervisor {
             uses_mpi: false,
             dead_had_joined: false,
             outlives_ranks: limits.outlives_ranks,
+            on_deadlock: limits.on_deadlock,
+            watcher: Watcher::new(),
             code: None,
             ending: None,
         })
@@ -114,7 +126,7 @@ impl Supervisor {
             rank: plan.rank,
             source,
         };
-        let mut process = spawn::start(plan, &self.job).map_err(failed)?;
+        let mut process = spawn::start(plan, &self.job, self.reader).map_err(failed)?;
         let (input, out, err) = (
             process.stdin.take(),
             process.stdout.take(),
@@ -136,6 +148,7 @@ impl Supervisor {
         while !self.ranks.iter().all(Rank::is_over) {
             self.turn(self.next_deadline())?;
             self.kill_late();
+            self.watch();
         }
         if self.uses_mpi && self.ending.is_none() && !self.has_anybody_joined() {
             self.outputs.say(foreign::NOBODY_JOINED);
@@ -202,6 +215,13 @@ impl Supervisor {
                     self.pass_on(Signal::SIGCONT);
                     self.input.resume();
                 }
+                Signal::SIGQUIT => self.watcher.ask(self.job.segment()),
+                Signal::SIGUSR1 => {
+                    self.watcher.ask(self.job.segment());
+                    // The others would end by it.
+                    let those = self.ranks.iter().filter(|rank| rank.catches(signal));
+                    those.for_each(|rank| rank.signal(signal));
+                }
                 // A write beyond the file-size limit reports its own error.
                 Signal::SIGXFSZ => {}
                 signal if is_ending(signal) => self.interrupt(signal),
@@ -241,7 +261,7 @@ impl Supervisor {
         }
         left.sort_by_key(|(_, end)| !end.is_signal());
         for (index, end) in left {
-            if index == 0 {
+            if self.reader == arguments::Input::Rank(index) {
                 self.input = Input::default();
             }
             self.on_rank_end(index, end);
@@ -313,7 +333,31 @@ impl Supervisor {
             let (seconds, others) = (time.as_secs_f64(), self.those_running());
             self.outputs
                 .say(&format!("the job took longer than {seconds} s{others}"));
-            self.end(Signal::SIGTERM, TIMED_OUT, None);
+            self.end(Signal::SIGTERM, TIMED_OUT.into(), None);
+        }
+    }
+
+    /// Asks the ranks at intervals what they wait for, and tells what the user wants to know.
+    fn watch(&mut self) {
+        if self.ending.is_some() {
+            return;
+        }
+        match self.watcher.turn(self.job.segment()) {
+            None => {}
+            Some(Finding::Report(text)) => {
+                self.outputs
+                    .say(&format!("what the ranks wait for:\n{}", text.trim_end()));
+            }
+            Some(Finding::Deadlock(who)) => {
+                let others = match self.on_deadlock {
+                    OnDeadlock::Report => "; --on-deadlock abort would end the job".into(),
+                    OnDeadlock::Abort => self.those_running(),
+                };
+                self.outputs.say(&format!("deadlock: {who}{others}"));
+                if self.on_deadlock == OnDeadlock::Abort {
+                    self.end(Signal::SIGTERM, 1, None);
+                }
+            }
         }
     }
 
@@ -361,7 +405,8 @@ impl Supervisor {
             _ => None,
         });
         let timeout = self.timeout.map(|(end, _)| end);
-        left.chain(ending).chain(timeout).min()
+        let watch = self.ending.is_none().then(|| self.watcher.deadline());
+        left.chain(ending).chain(timeout).chain(watch).min()
     }
 
     /// Kills what has passed its deadline.

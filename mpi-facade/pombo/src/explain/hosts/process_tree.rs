@@ -1,0 +1,61 @@
+//! The memory that the ranks of this host share, found through their processes. Only `reporter` uses it.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use pombo_netdrivers::shm::Segment;
+
+use crate::explain::job_memory;
+use crate::procfs::stat_field;
+
+/// The memory of some ranks of this host.
+pub(super) struct HostMemory {
+    inode: u64,
+    pub(super) segment: Segment,
+}
+
+/// Adds the memory of every process below `root` that is not known yet. Only that of a job over hosts has the numbers
+/// that its ranks have in the job.
+pub(super) fn find(root: u32, known: &mut Vec<HostMemory>) {
+    for process in below(root) {
+        for path in job_memory::files(process).into_iter().flatten() {
+            let Some(inode) = inode(&path) else { continue };
+            if known.iter().any(|memory| memory.inode == inode) {
+                continue;
+            }
+            if let Some(segment) = job_memory::open(&path)
+                && segment.job_rank(0).is_some()
+            {
+                known.push(HostMemory { inode, segment });
+            }
+        }
+    }
+}
+
+fn inode(path: &PathBuf) -> Option<u64> {
+    Some(std::fs::metadata(path).ok()?.ino())
+}
+
+/// Returns the processes that this one started, and those that they did.
+fn below(root: u32) -> Vec<u32> {
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    for entry in entries {
+        let process = entry.file_name().to_str().and_then(|it| it.parse().ok());
+        if let Some((process, parent)) = process.and_then(|it| Some((it, parent(it)?))) {
+            children.entry(parent).or_default().push(process);
+        }
+    }
+    let mut found = children.remove(&root).unwrap_or_default();
+    let mut next = 0;
+    while let Some(process) = found.get(next) {
+        found.extend(children.remove(process).unwrap_or_default());
+        next += 1;
+    }
+    found
+}
+
+fn parent(process: u32) -> Option<u32> {
+    stat_field(process, 4)
+}
