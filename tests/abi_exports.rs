@@ -1,6 +1,9 @@
 //! Tests the C library from outside: what it exports, what its header declares, and that both agree with each other and
 //! with the Rust side. Needs the C compiler (`CC`, or `cc`) and the tools that come with it.
 
+#[path = "abi_exports/functions_page.rs"]
+mod functions_page;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -20,6 +20,8 @@ mod begin;
 mod broadcast;
 #[path = "hosts/choice.rs"]
 mod choice;
+#[path = "hosts/explain.rs"]
+mod explain;
 #[path = "hosts/harness.rs"]
 mod harness;
 #[path = "hosts/jobs.rs"]

@@ -1,6 +1,8 @@
 //! Tests the launcher from outside: jobs of shell scripts, observed by their output, their exit codes and the processes
 //! that remain (none); and the programs that the compiler wrappers make.
 
+#[path = "launcher/build_systems.rs"]
+mod build_systems;
 #[path = "launcher/compiled.rs"]
 mod compiled;
 #[path = "launcher/ending.rs"]
@@ -11,6 +13,8 @@ mod environment;
 mod foreign;
 #[path = "launcher/install.rs"]
 mod install;
+#[path = "launcher/options.rs"]
+mod options;
 #[path = "launcher/output.rs"]
 mod output;
 #[path = "launcher/refusals.rs"]

@@ -13,8 +13,12 @@ mod bench;
 mod broadcast;
 #[path = "mpi/capture.rs"]
 mod capture;
+#[path = "mpi/chapters.rs"]
+mod chapters;
 #[path = "mpi/corners.rs"]
 mod corners;
+#[path = "mpi/deadlock.rs"]
+mod deadlock;
 #[path = "mpi/errors.rs"]
 mod errors;
 #[path = "mpi/foreign_launcher.rs"]
@@ -25,8 +29,12 @@ mod heat;
 mod hydra;
 #[path = "mpi/link.rs"]
 mod link;
+#[path = "mpi/miniapps.rs"]
+mod miniapps;
 #[path = "mpi/network.rs"]
 mod network;
+#[path = "mpi/peer.rs"]
+mod peer;
 #[path = "mpi/programs.rs"]
 mod programs;
 #[path = "mpi/traffic.rs"]

@@ -1,8 +1,8 @@
 /* die.c [RANK] [HOW] [stubborn] - rank RANK (0 if not said) kills
  * itself with SIGKILL while all others wait for it: in a collective (the default),
  * in a receive, in a send of 1 MiB, in a receive from anybody, in a probe of anybody,
- * in MPI_Waitall with a receive that is never over behind it, or, as programs do, in a
- * loop of MPI_Test (anyspin: for anybody). The job must end, and its exit code must not be 0. Stubborn ranks do not listen to
+ * in MPI_Waitall with a receive that is never over behind it, for the partitions of a
+ * sender that never comes, or, as programs do, in a loop of MPI_Test (anyspin: for anybody). The job must end, and its exit code must not be 0. Stubborn ranks do not listen to
  * SIGTERM, so each of them hears of the death by itself. Any number of ranks. */
 #define _POSIX_C_SOURCE 200112L
 #include "check.h"
@@ -33,6 +33,12 @@ static void wait_for(int who, const char *how)
         MPI_Irecv(buffer, 1, MPI_CHAR, who, 0, MPI_COMM_WORLD, &both[0]);
         MPI_Irecv(buffer + 1, 1, MPI_CHAR, rank, 0, MPI_COMM_WORLD, &both[1]);
         MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+#ifdef MPI_ABI_VERSION /* newer than the libraries around */
+    } else if (strcmp(how, "partitions") == 0) {
+        MPI_Precv_init(buffer, 2, 1, MPI_CHAR, who, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+        MPI_Start(&r);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+#endif
     } else {
         const int from = strcmp(how, "anyspin") == 0 ? MPI_ANY_SOURCE : who;
 
@@ -50,14 +56,14 @@ int main(int argc, char **argv)
     const struct timespec nap = {0, 100000000};
 
     static const char *const ways[] = {"collective", "bcast", "receive", "send",   "any",
-                                       "probe",      "waitall", "spin",  "anyspin"};
+                                       "probe",      "waitall", "spin",  "anyspin", "partitions"};
     int known = 0;
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         known |= strcmp(how, ways[i]) == 0;
     if (who < 0 || who >= size || !known)
-        return usage("die [RANK] [collective|bcast|receive|send|any|probe|waitall|spin|anyspin] "
-                     "[stubborn]");
+        return usage("die [RANK] [collective|bcast|receive|send|any|probe|waitall|spin|anyspin|"
+                     "partitions] [stubborn]");
     if (argc > 3)
         signal(SIGTERM, SIG_IGN);
     MPI(MPI_Barrier(MPI_COMM_WORLD));

@@ -131,6 +131,19 @@ static void collective(void)
     free(many);
 }
 
+/* The text of the class says which message was too long, for whom. */
+static void names(int tag, int bytes, int room)
+{
+    char text[MPI_MAX_ERROR_STRING], wanted[200];
+    int length;
+
+    snprintf(wanted, sizeof wanted,
+             ": the message from rank %d, tag %d has %d bytes, the buffer %d; communicator MPI_COMM_WORLD",
+             from, tag, bytes, room);
+    MPI(MPI_Error_string(MPI_ERR_TRUNCATE, text, &length));
+    CHECK(strstr(text, wanted) != NULL, "the text is %s instead of %s", text, wanted);
+}
+
 /* A message longer than the buffer: MPI_ERR_TRUNCATE, nothing written behind the
  * buffer, and the next message is whole. `early` posts the receive first. */
 static void truncation(int bytes, int early)
@@ -154,6 +167,7 @@ static void truncation(int bytes, int early)
     else
         code = MPI_Recv(in, room, MPI_BYTE, from, 6, MPI_COMM_WORLD, &s[0]);
     expect(code, MPI_ERR_TRUNCATE, "a receive with too little room");
+    names(6, bytes, room);
     for (int i = room; i < bytes; i++)
         CHECK(in[i] == 0x5A, "%d bytes into %d: byte %d is written", bytes, room, i);
     MPI(MPI_Recv(in, bytes, MPI_BYTE, from, 6, MPI_COMM_WORLD, &s[0]));
@@ -186,6 +200,7 @@ static void in_status(void)
         else
             CHECK(s[i].MPI_ERROR == MPI_SUCCESS, "request %d: error %d", i, s[i].MPI_ERROR);
     }
+    names(2, 8, 4);
     MPI(MPI_Error_class(MPI_SUCCESS, &class));
     CHECK(class == MPI_SUCCESS && in[0] == 1 && in[2] == 0, "in_status: %d %d %d", class, in[0],
           in[2]);
@@ -222,6 +237,18 @@ static void texts(void)
     }
 }
 
+/* What is not implemented is named by the text of its error, too. */
+static void missing(void)
+{
+    char port[MPI_MAX_PORT_NAME], text[MPI_MAX_ERROR_STRING];
+    int len;
+    const int code = MPI_Open_port(MPI_INFO_NULL, port);
+
+    CHECK(code == MPI_ERR_UNSUPPORTED_OPERATION, "MPI_Open_port returned %d", code);
+    MPI(MPI_Error_string(code, text, &len));
+    CHECK(strstr(text, "MPI_Open_port is not implemented") != NULL && (int)strlen(text) == len, "the text: %s", text);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -242,5 +269,6 @@ int main(int argc, char **argv)
     in_status();
     inherited();
     texts();
+    missing();
     return end("errors");
 }

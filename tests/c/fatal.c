@@ -2,7 +2,7 @@
  * die with a message and an exit code that is not 0. Any number of ranks.
  *
  * CALL: wrong-rank negative-count negative-tag truncation truncation-large
- * unknown-datatype unknown-operation wrong-root null-communicator (the last rank
+ * truncation-of-another truncation-in-a-gather unknown-datatype unknown-operation wrong-root null-communicator (the last rank
  * is the one that errs, all others wait for it), after-finalize, before-init.
  * Exit code 0 and "survived" mean that the error went unnoticed. */
 #include "check.h"
@@ -30,6 +30,10 @@ static int err(const char *call)
         MPI_Isend(buffer + 8, LARGE - 8, MPI_CHAR, me, 0, MPI_COMM_WORLD, &r);
         return MPI_Recv(buffer, 4, MPI_CHAR, me, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
+    if (strcmp(call, "truncation-of-another") == 0)
+        return MPI_Recv(buffer, 100, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (strcmp(call, "truncation-in-a-gather") == 0)
+        return MPI_Gather(buffer, 1, MPI_INT, buffer + 8, 1, MPI_INT, me, MPI_COMM_WORLD);
     if (strcmp(call, "unknown-datatype") == 0)
         return MPI_Send(buffer, 1, MPI_DATATYPE_NULL, me, 0, MPI_COMM_WORLD);
     if (strcmp(call, "unknown-operation") == 0)
@@ -60,6 +64,10 @@ int main(int argc, char **argv)
         return 0;
     }
     MPI(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == 0 && strcmp(call, "truncation-of-another") == 0)
+        MPI(MPI_Send(buffer, 200, MPI_INT, size - 1, 5, MPI_COMM_WORLD));
+    if (rank < size - 1 && strcmp(call, "truncation-in-a-gather") == 0)
+        MPI(MPI_Gather(buffer, 2, MPI_INT, NULL, 0, MPI_INT, size - 1, MPI_COMM_WORLD));
     if (rank == size - 1) {
         err(call);
         printf("survived %s\n", call);

@@ -139,6 +139,34 @@ static void others(MPI_Comm w)
 {
     NULL_IN(MPI_Abi_get_version(NULL, &n));
     NULL_IN(MPI_Abi_get_version(&n, NULL));
+    NULL_IN(MPI_Abi_get_info(NULL));
+    NULL_IN(MPI_Abi_get_fortran_info(NULL));
+    NULL_IN(MPI_Abi_get_fortran_booleans(4, NULL, x, &n));
+    NULL_IN(MPI_Abi_get_fortran_booleans(4, x, NULL, &n));
+    NULL_IN(MPI_Abi_get_fortran_booleans(4, x, x + 1, NULL));
+    NULL_IN(MPI_Abi_set_fortran_booleans(4, x, NULL));
+    NULL_IN(MPI_Get_hw_resource_info(NULL));
+    NULL_IN(MPI_Pack_external(NULL, x, 1, MPI_INT, text, 8, &address));
+    NULL_IN(MPI_Pack_external("external32", x, 1, MPI_INT, text, 8, NULL));
+    NULL_IN(MPI_Pack_external_c("external32", x, 1, MPI_INT, text, 8, NULL));
+    NULL_IN(MPI_Unpack_external(NULL, text, 8, &address, x, 1, MPI_INT));
+    NULL_IN(MPI_Unpack_external("external32", text, 8, NULL, x, 1, MPI_INT));
+    NULL_IN(MPI_Unpack_external_c("external32", text, 8, NULL, x, 1, MPI_INT));
+    NULL_IN(MPI_Pack_external_size(NULL, 1, MPI_INT, &address));
+    NULL_IN(MPI_Pack_external_size("external32", 1, MPI_INT, NULL));
+    NULL_IN(MPI_Pack_external_size_c("external32", 1, MPI_INT, NULL));
+    NULL_IN(MPI_Type_create_f90_integer(9, NULL));
+    NULL_IN(MPI_Type_create_f90_real(6, 30, NULL));
+    NULL_IN(MPI_Type_create_f90_complex(6, 30, NULL));
+    NULL_IN(MPI_Psend_init(x, 1, 1, MPI_INT, 0, 1, w, MPI_INFO_NULL, NULL));
+    NULL_IN(MPI_Precv_init(x, 1, 1, MPI_INT, 0, 1, w, MPI_INFO_NULL, NULL));
+    NULL_IN(MPI_Parrived(MPI_REQUEST_NULL, 0, NULL));
+    NULL_IN(MPI_Pready_list(1, NULL, MPI_REQUEST_NULL));
+    NULL_IN(MPI_Buffer_iflush(NULL));
+    NULL_IN(MPI_Comm_iflush_buffer(w, NULL));
+    NULL_IN(MPI_Comm_detach_buffer(w, NULL, &n));
+    NULL_IN(MPI_Comm_detach_buffer(w, text, NULL));
+    NULL_IN(MPI_Comm_detach_buffer_c(w, NULL, &wide));
     NULL_IN(MPI_Isend_c(x, 1, MPI_INT, 0, 1, w, NULL));
     NULL_IN(MPI_Issend_c(x, 1, MPI_INT, 0, 1, w, NULL));
     NULL_IN(MPI_Irsend_c(x, 1, MPI_INT, 0, 1, w, NULL));
@@ -190,6 +218,29 @@ static void others(MPI_Comm w)
 }
 #endif
 
+static int raised;
+
+static void note(MPI_Comm *comm, int *code, ...)
+{
+    (void)code;
+    raised += *comm == MPI_COMM_WORLD;
+}
+
+/* The error handler of the communicator that a call names learns of its other arguments. */
+static void handlers(void)
+{
+    MPI_Errhandler handler;
+
+    MPI(MPI_Comm_create_errhandler(note, &handler));
+    MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
+    NULL_IN(MPI_Comm_size(MPI_COMM_WORLD, NULL));
+    NULL_IN(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, NULL));
+    NULL_IN(MPI_Irecv(x, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, NULL));
+    CHECK(raised == 3, "the handler of MPI_COMM_WORLD was called %d times for 3 null pointers", raised);
+    MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    MPI(MPI_Errhandler_free(&handler));
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -202,5 +253,6 @@ int main(int argc, char **argv)
 #ifdef MPI_ABI_VERSION
     others(MPI_COMM_WORLD);
 #endif
+    handlers();
     return end("nulls");
 }

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 /// Adds the second network: host i has the address 10.78.0.(i+1) on `eth1`.
-fn second_network(hosts: &Hosts) {
+pub(crate) fn second_network(hosts: &Hosts) {
     hosts.set("ip link add br1 type bridge mcast_snooping 0 && ip link set br1 up");
     for host in 0..hosts.count() {
         hosts.set(&format!(
@@ -18,7 +18,6 @@ fn second_network(hosts: &Hosts) {
             host + 1
         ));
     }
-    hosts.set("ip link set w3 down");
 }
 
 fn over_it(hosts: &Hosts, timeout: &str) -> Option<Command> {
@@ -40,6 +39,7 @@ fn a_host_that_is_reached_late_takes_part() {
             return;
         };
         second_network(hosts);
+        hosts.set("ip link set w3 down");
         let mut neighbours = hosts.command(3, "ip");
         neighbours.args(["monitor", "neigh"]).stdout(Stdio::piped());
         let mut neighbours = neighbours.spawn().expect("ip");
@@ -64,6 +64,7 @@ fn a_host_that_is_never_reached_ends_the_job_and_is_named() {
             return;
         };
         second_network(hosts);
+        hosts.set("ip link set w3 down");
         let outcome = finish(&mut command);
         assert_ne!(outcome.code, 0, "{}", outcome.out);
         let named = "cannot join its job: no connection to rank 0 at 10.78.0.1:";

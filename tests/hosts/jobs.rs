@@ -1,14 +1,14 @@
 //! Tests MPI programs as jobs of eight ranks on four hosts, started by Hydra (in Debian's package mpich).
 
 use crate::common::{Hosts, on_hosts};
-use crate::support::{HANG, Job, Outcome, directory, finish, pombo};
+use crate::support::{Job, Outcome, directory, finish, pombo, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(crate) const HOSTS: usize = 4;
 const RANKS_PER_HOST: usize = 2;
@@ -223,15 +223,6 @@ impl WaitingJob {
             until(&what, || self.said(rank).contains(&text));
             assert!(!self.said(rank).contains("survived"));
         }
-    }
-}
-
-/// Waits for an event that must occur.
-fn until(what: &str, happened: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !happened() {
-        assert!(start.elapsed() < HANG, "it hangs until {what}");
-        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

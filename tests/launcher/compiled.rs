@@ -2,8 +2,9 @@
 //! behaviour of MPI itself is tested elsewhere.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::support::{Outcome, directory, finish, pombo};
 
@@ -70,6 +71,40 @@ fn without_a_launcher_a_world_of_one() {
     let mut command = Command::new(program);
     let outcome = finish(command.env_remove("LD_LIBRARY_PATH"));
     assert_eq!((outcome.code, outcome.out.as_str()), (0, "rank 0 of 1\n"));
+}
+
+/// Whoever starts the ranks by hand and forgets one learns of it, and may still start it.
+#[test]
+fn a_rank_that_waits_for_others_says_so() {
+    let program = compile("waiting", "mpicc", &[]);
+    let job = format!("waiting-{}", std::process::id());
+    let rank = |rank: &str| {
+        let mut command = Command::new(&program);
+        command
+            .env("POMBO_JOB", &job)
+            .env("POMBO_RANK", rank)
+            .env("POMBO_SIZE", "2");
+        command
+    };
+    for (first, second, said) in [
+        ("0", "1", "for 1 of the 2 ranks of POMBO_JOB"),
+        ("1", "0", "for rank 0 of the 2 ranks of POMBO_JOB"),
+    ] {
+        let mut waiting = rank(first);
+        let mut waiting = waiting
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut errors = BufReader::new(waiting.stderr.take().unwrap());
+        errors.read_line(&mut line).unwrap();
+        let outcome = finish(&mut rank(second));
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+        assert!(waiting.wait().unwrap().success());
+        assert!(line.contains(said), "{line}");
+        assert_eq!(outcome.err, "", "who comes late waits for nobody");
+    }
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn cores_are_given_out_when_there_are_enough() {
     let bound = |ranks: usize| {
         let ranks = ranks.to_string();
         finish(&mut pombo([
-            "run", "-bind-to", "core", "-n", &ranks, "sh", "-c", show,
+            "run", "-bind-to", "hwthread", "-n", &ranks, "sh", "-c", show,
         ]))
     };
     let outcome = bound(cores);

@@ -43,7 +43,9 @@ fn everything_has_its_place() {
         let outcome = install(&library("prefix-lib"), &prefix);
         assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
     }
-    for name in ["mpirun", "mpiexec", "mpicc", "mpicxx", "mpic++"] {
+    for name in [
+        "mpirun", "mpiexec", "mpicc", "mpicxx", "mpic++", "mpifort", "mpif90", "mpif77",
+    ] {
         let target = fs::read_link(prefix.join("bin").join(name)).unwrap();
         assert_eq!(target, Path::new("pombo"));
     }
@@ -60,12 +62,14 @@ fn everything_has_its_place() {
     assert_eq!(link, Path::new("libmpi_abi.so.1"));
     let header = fs::read_to_string(prefix.join("include/mpi.h")).unwrap();
     assert!(header.contains("MPI_Init"));
-    let settings = fs::read_to_string(lib.join("pkgconfig/pombo.pc")).unwrap();
-    assert!(settings.contains("-lmpi_abi"));
+    for name in ["pombo", "mpi", "mpi-c", "mpi-cxx"] {
+        let settings = fs::read_to_string(lib.join(format!("pkgconfig/{name}.pc"))).unwrap();
+        assert!(settings.contains("-lmpi_abi") && settings.contains(&format!("Name: {name}\n")));
+    }
     let names = |place: &str| fs::read_dir(prefix.join(place)).unwrap().count();
     assert_eq!(
         (names("bin"), names("lib"), names("include")),
-        (7, 4, 1),
+        (10, 4, 1),
         "nothing else"
     );
     let outcome = installed(
@@ -96,6 +100,19 @@ fn the_wrapper_prints_the_plain_line() {
     assert_eq!(shown("mpicxx", &["--show"]), format!("{include} {link}"));
     assert_eq!(shown("mpicc", &["-compile_info"]), include);
     assert_eq!(shown("mpicc", &["-link_info"]), link);
+    assert_eq!(shown("mpicc", &["-showme"]), format!("{include} {link}"));
+    let printed = |arguments: &[&str]| {
+        let outcome = installed(&prefix, "mpicc", arguments);
+        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
+        outcome.out.trim_end().to_owned()
+    };
+    assert_eq!(printed(&["-showme:compile"]), include);
+    assert_eq!(printed(&["-showme:link"]), link);
+    assert_eq!(printed(&["-showme:incdirs"]), format!("'{at}/include'"));
+    assert_eq!(printed(&["-showme:libdirs"]), format!("'{at}/lib'"));
+    assert_eq!(printed(&["-showme:libs"]), "mpi_abi");
+    assert_eq!(printed(&["-showme:command", "-cc=tcc"]), "tcc");
+    assert!(printed(&["-showme:version"]).starts_with("mpicc: (Pombo) "));
     let line = shown("mpicc", &["-show", "-c", "a b.c"]);
     assert_eq!(line, format!("-c 'a b.c' {include}"));
     let line = shown("mpicc", &["-static-mpi", "-show", "a.o", "-lm"]);
@@ -104,6 +121,19 @@ fn the_wrapper_prints_the_plain_line() {
         line,
         format!("a.o -lm {include} -Wl,--gc-sections {archive}")
     );
+}
+
+/// Build systems try these names; whoever has Fortran learns how it goes.
+#[test]
+fn fortran_is_explained() {
+    let prefix = directory("fortran-prefix");
+    assert_eq!(install(&library("fortran-lib"), &prefix).code, 0);
+    for name in ["mpifort", "mpif90", "mpif77"] {
+        let outcome = installed(&prefix, name, &["-show"]);
+        assert_eq!((outcome.code, outcome.out.as_str()), (1, ""));
+        assert!(outcome.err.contains("no Fortran binding"), "{outcome:?}");
+        assert_eq!(outcome.err.lines().count(), 1, "{outcome:?}");
+    }
 }
 
 #[test]
@@ -156,12 +186,18 @@ fn another_compiler() {
 #[test]
 fn another_library_is_not_replaced_without_being_asked() {
     let (library, prefix) = (library("foreign-lib"), directory("foreign-prefix"));
-    for place in ["bin", "include", "lib"] {
-        fs::create_dir(prefix.join(place)).unwrap();
+    for place in ["bin", "include", "lib/pkgconfig"] {
+        fs::create_dir_all(prefix.join(place)).unwrap();
     }
     // A path that contains our name does not make a file ours.
-    let theirs =
-        ["bin/mpicc", "include/mpi.h", "lib/libmpi_abi.so.1"].map(|name| prefix.join(name));
+    let theirs = [
+        "bin/mpicc",
+        "bin/mpif90",
+        "include/mpi.h",
+        "lib/libmpi_abi.so.1",
+        "lib/pkgconfig/mpi.pc",
+    ]
+    .map(|name| prefix.join(name));
     for file in &theirs {
         fs::write(file, "/home/me/pombo").unwrap();
     }

@@ -86,6 +86,9 @@ fn options() {
     assert_refused(&["run", "-env", "A"], 1, &["--env"]);
     assert_refused(&["run", "-x", "=1", "true"], 1, &["-x", "name"]);
     assert_refused(&["nonsense"], 1, &["nonsense"]);
+    assert_refused(&["-n", "2", "./program"], 1, &["'-n'", "pombo run -n 4"]);
+    assert_refused(&["./program"], 1, &["'./program'", "pombo run"]);
+    assert_refused(&["install", "--bogus"], 1, &["--bogus"]);
 }
 
 #[test]
@@ -96,19 +99,37 @@ fn programs() {
     assert_refused(
         &["run", "-n", "2", "no-such-program"],
         127,
-        &["no-such-program", "PATH"],
+        &[
+            "no-such-program",
+            "PATH (",
+            "/bin",
+            env!("CARGO_MANIFEST_DIR"),
+        ],
     );
-    assert_refused(&["run", "./no/such"], 127, &["./no/such"]);
+    let here = env!("CARGO_MANIFEST_DIR");
+    let missing = format!("{here}/no is not there");
+    assert_refused(&["run", "./no/such"], 127, &["'./no/such'", &missing]);
+    let place = format!("{here} has no such file");
+    assert_refused(&["run", "./no-such"], 127, &["'./no-such'", &place]);
     assert_refused(&["run", ""], 127, &["''"]);
     assert_refused(&["run", "/"], 126, &["directory"]);
     let place = directory("programs");
     let plain = place.join("plain");
     fs::write(&plain, "#!/bin/sh\n").unwrap();
     assert_refused(&["run", plain.to_str().unwrap()], 126, &["plain", "chmod"]);
+    let outcome = finish(pombo(["run", "./plain"]).current_dir(&place));
+    assert_eq!(outcome.code, 126);
+    assert!(outcome.err.contains("cannot run './plain'"), "{outcome:?}");
     let source = place.join("mix.c");
     fs::write(&source, "int main(void) { return 0; }\n").unwrap();
     assert_refused(&["run", source.to_str().unwrap()], 126, &["mix.c", "mpicc"]);
     assert_refused(&["mpicc"], 1, &["no file", "mpicc -O2"]);
+    let outcome = finish(pombo(["run", "mix.c"]).current_dir(&place));
+    assert_eq!(outcome.code, 126);
+    assert!(
+        outcome.err.contains("./mix.c") && outcome.err.contains("mpicc"),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -146,6 +167,36 @@ fn directories_and_grace() {
         assert_eq!(outcome.code, 1);
         assert!(outcome.err.contains("POMBO_KILL_TIMEOUT") && outcome.err.contains(timeout));
     }
+}
+
+/// What a variable names is looked at before a rank starts, also where the job would need it late or never.
+#[test]
+fn files_that_variables_name() {
+    for (name, value, words) in [
+        ("POMBO_LIB", "/no/such", ["/no/such", "holds no libmpi_abi"]),
+        (
+            "POMBO_STATS_FILE",
+            "/no/such/file",
+            ["/no/such/file", "a directory that is there"],
+        ),
+        (
+            "POMBO_AUTH_KEY_FILE",
+            "/no/such/key",
+            ["/no/such/key", "No such file"],
+        ),
+    ] {
+        let outcome = finish(pombo(["run", "echo"]).env(name, value));
+        assert_eq!((outcome.code, outcome.out.as_str()), (1, ""), "{outcome:?}");
+        for word in words.into_iter().chain([name]) {
+            assert!(outcome.err.contains(word), "{name}: {outcome:?}");
+        }
+    }
+    // A name is relative to the directory of the program.
+    let place = directory("stats-relative");
+    fs::create_dir(place.join("there")).unwrap();
+    let mut command = pombo(["run", "-wdir", place.to_str().unwrap(), "true"]);
+    let outcome = finish(command.env("POMBO_STATS_FILE", "there/file"));
+    assert_eq!((outcome.code, outcome.err.as_str()), (0, ""));
 }
 
 #[test]

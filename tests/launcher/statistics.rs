@@ -59,6 +59,31 @@ fn the_table_leaves_nothing_behind() {
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
 }
 
+/// With --net udp every rank of one machine is a host of its own, which the table does not call one.
+#[test]
+fn hosts_that_are_one_machine_are_called_so() {
+    let program = compile("stats-machine", "mpicc", &[]);
+    let mut command = pombo(["run", "--net", "udp", "--stats", "-n", "3"]);
+    let outcome = finish(command.arg(program));
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    let said = "3 ranks on one machine, as if on 3 hosts, between these UDP at 127.0.0.1";
+    assert!(outcome.err.contains(said), "{outcome:?}");
+}
+
+/// The library of these tests has no pnet.
+#[test]
+fn a_way_for_frames_that_the_library_has_not_is_named() {
+    let program = compile("stats-pnet", "mpicc", &[]);
+    let mut command = pombo(["run", "-n", "2"]);
+    let outcome = finish(command.arg(program).env("POMBO_ETHERNET_IO", "pnet"));
+    assert_eq!(
+        (outcome.code, outcome.err.lines().count()),
+        (0, 1),
+        "{outcome:?}"
+    );
+    assert!(outcome.err.contains("POMBO_ETHERNET_IO") && outcome.err.contains("feature pnet"));
+}
+
 /// The file system has one page, which is in use.
 #[test]
 fn a_full_disk_is_named() {

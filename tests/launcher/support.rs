@@ -156,15 +156,20 @@ impl Watch {
     }
 }
 
+/// Waits for an event that must occur.
+pub(crate) fn until(what: &str, mut happened: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !happened() {
+        assert!(begin.elapsed() < HANG, "it hangs until {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Waits until none of these processes runs (a zombie does not run).
 pub(crate) fn assert_gone(pids: &[i32]) {
     assert!(!pids.is_empty());
-    let begin = Instant::now();
     for &pid in pids {
-        while is_running(pid) {
-            assert!(begin.elapsed() < HANG, "process {pid} was left behind");
-            thread::sleep(Duration::from_millis(5));
-        }
+        until(&format!("process {pid} is gone"), || !is_running(pid));
     }
 }
 

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The programs, by theme.
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: [&str; 14] = [
     "buffers",
+    "calls",
     "counts",
     "deaths",
     "forks",
@@ -232,6 +233,11 @@ fn all_of(name: &str) {
 #[test]
 fn buffers() {
     all_of("buffers");
+}
+
+#[test]
+fn drawn_calls() {
+    all_of("calls");
 }
 
 #[test]

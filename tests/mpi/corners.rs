@@ -1,8 +1,8 @@
 //! Tests corner cases of the standard, and programs that violate it: an error class or a clear end, never a crash or a
 //! hang.
 
-use crate::programs::{SMALLEST, job, ok, program, run, source};
-use crate::support::{directory, pombo};
+use crate::peer;
+use crate::programs::{SMALLEST, ok, program, run};
 use std::process::Command;
 
 #[test]
@@ -24,26 +24,10 @@ fn at_the_edges() {
 /// MPICH gives the same results, except where the programs say otherwise.
 #[test]
 fn mpich_agrees() {
-    let place = directory("corners-mpich");
+    let Some(mpich) = peer::mpich() else { return };
     // One of two ranks of MPICH that cancel sends to themselves may wait for ever.
-    for (ranks, name) in [("2", "nulls"), ("1", "corners")] {
-        let program = place.join(name);
-        let mut compile = Command::new("mpicc.mpich");
-        // MPICH's header declares the constant for unwanted statuses as an array of one status.
-        compile.args(["-w", "-std=c99", "-O1"]);
-        compile.arg(source(&format!("tests/c/{name}.c")));
-        match compile.arg("-o").arg(&program).status() {
-            Ok(status) => assert!(status.success(), "{name}"),
-            Err(_) => return eprintln!("SKIPPED: there is no mpicc.mpich on this machine"),
-        }
-        let mut run = Command::new("mpiexec.mpich");
-        for (variable, _) in pombo([""; 0])
-            .get_envs()
-            .filter(|(_, value)| value.is_none())
-        {
-            run.env_remove(variable);
-        }
-        let outcome = job(run.args(["-n", ranks]).arg(&program));
+    for (ranks, name) in [(2, "nulls"), (1, "corners")] {
+        let outcome = mpich.finish(ranks, &mpich.compile(&format!("tests/c/{name}.c")));
         let expected = (0, format!("ok {name}\n"));
         assert_eq!((outcome.code, outcome.out), expected, "{}", outcome.err);
     }

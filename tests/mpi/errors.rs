@@ -44,7 +44,7 @@ fn errors_that_are_fatal() {
         (
             "wrong-rank",
             6,
-            "MPI_Send: MPI_ERR_RANK: invalid rank 2: the communicator has 2 ranks (0 to 1)",
+            "MPI_Send: MPI_ERR_RANK: invalid rank 2: the communicator has 2 ranks (0 to 1); communicator MPI_COMM_WORLD\n",
         ),
         (
             "negative-count",
@@ -55,7 +55,12 @@ fn errors_that_are_fatal() {
         (
             "truncation",
             15,
-            "MPI_Recv: MPI_ERR_TRUNCATE: message truncated: it has 8 bytes, the receive buffer 4",
+            "MPI_Recv: MPI_ERR_TRUNCATE: the message from rank 1, tag 0 has 8 bytes, the buffer 4; communicator MPI_COMM_WORLD\n",
+        ),
+        (
+            "truncation-of-another",
+            15,
+            "MPI_Recv: MPI_ERR_TRUNCATE: the message from rank 0, tag 5 has 800 bytes, the buffer 400; communicator MPI_COMM_WORLD\n",
         ),
         ("truncation-large", 15, "MPI_Recv: MPI_ERR_TRUNCATE"),
         ("unknown-datatype", 3, "MPI_Send: MPI_ERR_TYPE"),
@@ -83,6 +88,17 @@ fn errors_that_are_fatal() {
         assert!(outcome.err.contains(message), "{call}: {}", outcome.err);
         assert!(!outcome.out.contains("survived"), "{call}");
     }
+}
+
+/// A collective call that goes by messages knows the rank whose length differs.
+#[test]
+fn a_rank_that_sends_too_much_is_named() {
+    let variables = [("POMBO_NET", "udp"), ("POMBO_COLL_GATHER", "linear")];
+    let outcome = run(2, "fatal", &["truncation-in-a-gather"], &variables);
+    assert_eq!(outcome.code, 15, "{}", outcome.err);
+    let message = "MPI_Gather: MPI_ERR_TRUNCATE: rank 0 sends 8 bytes, the buffer has 4; pass the same counts on all \
+                   ranks; communicator MPI_COMM_WORLD\n";
+    assert!(outcome.err.contains(message), "{}", outcome.err);
 }
 
 #[test]
@@ -146,6 +162,7 @@ fn who_waits_for_anybody_hears_of_a_death() {
         ("probe", "MPI_Probe"),
         ("anyspin", "MPI_Test"),
         ("waitall", "MPI_Waitall"),
+        ("partitions", "MPI_Wait"),
     ] {
         for variables in [&[][..], &[("POMBO_NET", "udp")]] {
             let ends = unwatched(3, &["die", "1", way], variables);

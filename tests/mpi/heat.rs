@@ -1,5 +1,6 @@
 //! Tests the main job: the picture of the heat solver depends on its halos only.
 
+use crate::peer;
 use crate::programs::{compile, job, source};
 use crate::support::{directory, pombo};
 use std::fs;
@@ -69,25 +70,9 @@ fn the_picture_depends_on_every_halo() {
 
 #[test]
 fn the_picture_is_mpichs() {
-    let compiler = Command::new("mpicc.mpich").arg("-show").output();
-    if !compiler.is_ok_and(|output| output.status.success()) {
-        println!("SKIPPED: mpicc.mpich is not installed (Debian: apt install mpich)");
-        return;
-    }
-    let program = directory("heat-mpich").join("heat");
-    let status = Command::new("mpicc.mpich")
-        .args(["-std=c99", "-O1", "-w"])
-        .arg(source("examples/ported/heat.c"))
-        .arg("-o")
-        .arg(&program)
-        .arg("-lm")
-        .status();
-    assert!(status.unwrap().success());
-    let theirs = picture("heat-mpich-run", &program, |program| {
-        let mut command = Command::new("mpiexec.mpich");
-        command.args(["-n", "2"]).arg(program);
-        command
-    });
+    let Some(mpich) = peer::mpich() else { return };
+    let program = mpich.compile("examples/ported/heat.c");
+    let theirs = picture("heat-mpich-run", &program, |program| mpich.run(2, program));
     assert!(
         theirs == picture("heat-ours", heat(), on(2)),
         "the pictures differ"

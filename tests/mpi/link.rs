@@ -19,9 +19,25 @@ fn a_static_library() {
     );
 }
 
+/// A profiling layer replaces functions and calls those with `PMPI_`, in both libraries.
+#[test]
+fn functions_that_the_program_replaces() {
+    for (name, options) in [("shared", &[][..]), ("static", &["-static-mpi"])] {
+        let program = directory(name).join("profiled");
+        compile(&source("tests/c/profiled.c"), &program, options);
+        let mut command = pombo(["run", "-n", "3"]);
+        let outcome = job(command.arg(&program));
+        assert_eq!(
+            (outcome.code, outcome.out.as_str()),
+            (0, "ok profiled\n"),
+            "{name}: {}",
+            outcome.err
+        );
+    }
+}
+
 /// `MPICC_ABI` names a compiler wrapper of another library of the standard ABI, such as PyPI's `mpich`. Programs that
 /// it compiled and linked run here by the library path alone.
-/// compiled and linked runs here by library path alone.
 #[test]
 fn a_program_of_another_library() {
     let Some(foreign) = std::env::var_os("MPICC_ABI") else {
@@ -47,13 +63,20 @@ fn a_program_of_another_library() {
             .arg("-lm")
             .status();
         assert!(status.unwrap().success(), "{name}");
-        let mut command = pombo(["run", "-n", "4"]);
-        let outcome = job(command.arg(&program).env("LD_LIBRARY_PATH", &place));
-        assert_eq!(
-            (outcome.code, outcome.out),
-            (0, format!("ok {name}\n")),
-            "{}",
-            outcome.err
-        );
+        // The launcher names its library, unless the user names one of Pombo's.
+        for named in [true, false] {
+            let mut command = pombo(["run", "-n", "4"]);
+            command.arg(&program).env_remove("LD_LIBRARY_PATH");
+            if named {
+                command.env("LD_LIBRARY_PATH", &place);
+            }
+            let outcome = job(&mut command);
+            assert_eq!(
+                (outcome.code, outcome.out),
+                (0, format!("ok {name}\n")),
+                "{}",
+                outcome.err
+            );
+        }
     }
 }

@@ -134,6 +134,16 @@ fn matched_probing() {
     on_all_worlds("matched");
 }
 
+/// The figures are for readers; that all of it works, and that no memory is lost, is checked.
+#[test]
+fn many_at_once() {
+    for ranks in [1, 2] {
+        let outcome = run(ranks, "flat", &["100"], &[]);
+        let is_ok = outcome.code == 0 && outcome.out.ends_with("\nok flat\n");
+        assert!(is_ok, "{ranks} ranks: {}{}", outcome.out, outcome.err);
+    }
+}
+
 #[test]
 fn several() {
     on_all_worlds("several");
