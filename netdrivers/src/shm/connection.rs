@@ -157,7 +157,12 @@ impl Connection {
                 }
             });
             match taken {
-                Ok(true) => frames += 1,
+                Ok(true) => {
+                    frames += 1;
+                    if !self.inbound.is_next_near() && !self.ending {
+                        break;
+                    }
+                }
                 Ok(false) if !self.ending => break,
                 // The ring is empty for good, or its content is corrupt from here on.
                 Ok(false) | Err(_) => {

@@ -254,6 +254,14 @@ impl<S: GranuleAccess> Consumer<S> {
         self.streak = self.streak.saturating_add(1);
     }
 
+    /// Returns whether a look for another frame pays right after [`Consumer::pop`]: its word lies in the line of the last
+    /// one, or the producer is ahead. Otherwise the look would take a line that the producer is about to write, and its
+    /// stores, perhaps those of the answer, would wait for it.
+    #[inline(always)]
+    pub(super) fn is_next_near(&self) -> bool {
+        self.streak > 1 || !self.granule().is_multiple_of(LINE_GRANULES)
+    }
+
     /// Returns whether there is a record, valid or not.
     #[inline]
     pub(super) fn has_next(&self) -> bool {

@@ -141,6 +141,28 @@ fn tells_when_there_is_more_room() {
 }
 
 #[test]
+fn the_next_line_is_left_to_its_producer() {
+    let memory = MappedBoards::new();
+    let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
+    for number in 0..10 {
+        // Two short frames share a line, and the consumer waits for each.
+        for is_first in [true, false] {
+            assert_eq!(take(&mut consumer), Ok(None));
+            put(&mut producer, &frame(number, SHORT)).expect("room");
+            assert_eq!(take(&mut consumer), Ok(Some(frame(number, SHORT))));
+            assert_eq!(consumer.is_next_near(), is_first);
+        }
+    }
+    for number in 0..10 {
+        put(&mut producer, &frame(number, SHORT)).expect("room");
+    }
+    for number in 0..10 {
+        assert_eq!(take(&mut consumer), Ok(Some(frame(number, SHORT))));
+        assert!(consumer.is_next_near(), "the producer is ahead");
+    }
+}
+
+#[test]
 fn nothing_is_published_when_the_lender_panics() {
     struct Broken;
     impl pombo_kernel::memory::Source for Broken {
