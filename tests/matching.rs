@@ -45,6 +45,8 @@ enum Act {
         source: Option<u16>,
         tag: Option<i32>,
         room: usize,
+        /// It may do without the queues.
+        direct: bool,
     },
     CancelSend {
         which: usize,
@@ -84,8 +86,9 @@ fn act(ranks: u16) -> impl Strategy<Value = Act> {
         6 => (rank.clone(), rank.clone(), 0..3i32, len, any::<u8>()).prop_map(
             |(from, to, tag, len, coin)| Act::Send { from, to, tag, len, synchronous: coin < 32 }
         ),
-        5 => (rank.clone(), source.clone(), tag.clone(), room.clone())
-            .prop_map(|(at, source, tag, room)| Act::Receive { at, source, tag, room }),
+        5 => (rank.clone(), source.clone(), tag.clone(), room.clone(), any::<bool>()).prop_map(
+            |(at, source, tag, room, direct)| Act::Receive { at, source, tag, room, direct }
+        ),
         1 => (0..64usize).prop_map(|which| Act::CancelSend { which }),
         1 => (0..64usize).prop_map(|which| Act::CancelReceive { which }),
         1 => (rank.clone(), source.clone(), tag.clone())

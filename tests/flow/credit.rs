@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use crate::help::*;
+use pombo_kernel::facade::PointToPointExt;
 use pombo_kernel::{Communicator, Error, Mode, Peer};
 use pombo_netdrivers::Loopback;
 
@@ -42,6 +43,23 @@ fn a_flood_is_refused_at_the_bound() {
         }
         assert!(ranks[0].all_zero() && ranks[1].all_zero());
     }
+}
+
+/// A receive that nobody posted returns the cell that its message did not need.
+#[test]
+fn direct_receives_return_credit() {
+    let mut ranks = world::<Plain>(2, 1);
+    for id in 0..100 {
+        let sent = ranks[0].isend(Peer(1), tagged(1), Bytes(payload(id, 64)));
+        let sent = sent.map_err(Error::from).expect("the credit is back");
+        let mut into = Bytes(vec![0; 64]);
+        let received = ranks[1].recv_direct(&wanted(Some(0), Some(1)), &mut into, 1);
+        let received = received.expect("no loss").expect("it has arrived");
+        assert_eq!((received.outcome, into.0), (Ok(64), payload(id, 64)));
+        settle(&mut ranks);
+        assert_eq!(ranks[0].outcome(sent), Ok(64));
+    }
+    assert!(ranks[0].all_zero() && ranks[1].all_zero());
 }
 
 /// Blocking sends wait for credit: no message is lost and the order is kept.

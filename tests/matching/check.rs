@@ -89,8 +89,10 @@ impl<L: Channel, C: Config> World<L, C> {
     pub(crate) fn drain(&mut self) {
         for index in 0..self.receives.len() {
             let Receive { at, ticket, .. } = self.receives[index];
-            // A claimed receive is unknown.
-            let _ = self.ranks[usize::from(at)].cancel(ticket);
+            if let Some(ticket) = ticket {
+                // A claimed receive is unknown.
+                let _ = self.ranks[usize::from(at)].cancel(ticket);
+            }
         }
         for index in 0..self.receives.len() {
             self.irecv_matched(index, 2000);

@@ -3,6 +3,7 @@
 use crate::Act;
 use crate::common::{Bytes, Owned, payload};
 use crate::numbered::{Numbered, Select, select};
+use pombo_kernel::facade::{PointToPointExt, Received};
 use pombo_kernel::{
     Channel, Communicator, Completed, Config, Envelope, Error, Limits, Loan, Mode, Peer, Ticket,
 };
@@ -21,7 +22,8 @@ pub(crate) struct Receive {
     pub(crate) at: u16,
     pub(crate) pattern: Select,
     pub(crate) room: usize,
-    pub(crate) ticket: Ticket,
+    /// `None` if the message came without an operation.
+    pub(crate) ticket: Option<Ticket>,
     /// The number of the message that the receive got.
     pub(crate) got: Option<usize>,
     pub(crate) cancelled: bool,
@@ -83,7 +85,13 @@ impl<L: Channel, C: Config> World<L, C> {
                 source,
                 tag,
                 room,
-            } => self.receive(at, select(source, tag), room),
+                direct,
+            } => {
+                let pattern = select(source, tag);
+                if !direct || !self.receive_directly(at, pattern, room) {
+                    self.receive(at, pattern, room);
+                }
+            }
             Act::CancelSend { which } => {
                 if let Some(message) = self.messages.get(which) {
                     let rank = &mut self.ranks[usize::from(message.from)];
@@ -91,9 +99,14 @@ impl<L: Channel, C: Config> World<L, C> {
                 }
             }
             Act::CancelReceive { which } => {
-                if let Some(receive) = self.receives.get(which) {
-                    let rank = &mut self.ranks[usize::from(receive.at)];
-                    check_cancel(rank.cancel(receive.ticket));
+                if let Some(Receive {
+                    at,
+                    ticket: Some(ticket),
+                    ..
+                }) = self.receives.get(which)
+                {
+                    let rank = &mut self.ranks[usize::from(*at)];
+                    check_cancel(rank.cancel(*ticket));
                 }
             }
             Act::Probe { at, source, tag } => {
@@ -154,11 +167,33 @@ impl<L: Channel, C: Config> World<L, C> {
             at,
             pattern,
             room,
-            ticket,
+            ticket: Some(ticket),
             got: None,
             cancelled: false,
             waits: false,
         });
+    }
+
+    /// Receives a message that arrives now, if the queues are empty. Returns whether one came.
+    fn receive_directly(&mut self, at: u16, pattern: Select, room: usize) -> bool {
+        let mut into = Bytes(vec![0; room]);
+        let rank = &mut self.ranks[usize::from(at)];
+        let received = rank.recv_direct(&pattern, &mut into, 1);
+        let Some(Received { envelope, outcome }) = received.expect("the channel does not break")
+        else {
+            return false;
+        };
+        let id = self.check_message(at, &into.0, &envelope, outcome);
+        self.receives.push(Receive {
+            at,
+            pattern,
+            room,
+            ticket: None,
+            got: Some(id),
+            cancelled: false,
+            waits: false,
+        });
+        true
     }
 
     /// Records the message of a matched probe as a receive in its place.
@@ -170,7 +205,7 @@ impl<L: Channel, C: Config> World<L, C> {
             at,
             pattern,
             room: 0,
-            ticket,
+            ticket: Some(ticket),
             got: Some(id),
             cancelled: false,
             waits: true,
@@ -180,13 +215,13 @@ impl<L: Channel, C: Config> World<L, C> {
 
     pub(crate) fn irecv_matched(&mut self, which: usize, room: usize) {
         let receive = &mut self.receives[which];
-        if !receive.waits {
+        let Some(ticket) = receive.ticket.filter(|_| receive.waits) else {
             return;
-        }
+        };
         receive.waits = false;
         receive.room = room;
         self.ranks[usize::from(receive.at)]
-            .irecv_matched(receive.ticket, Bytes(vec![0; room]))
+            .irecv_matched(ticket, Bytes(vec![0; room]))
             .map_err(Error::from)
             .expect("it was taken");
     }
@@ -224,13 +259,14 @@ impl<L: Channel, C: Config> World<L, C> {
     /// Claims all complete operations, checks contents, and records which receive got which message.
     fn claim(&mut self) {
         for index in 0..self.receives.len() {
-            let Receive {
-                at, ticket, room, ..
-            } = self.receives[index];
+            let Receive { at, ticket, .. } = self.receives[index];
+            let Some(ticket) = ticket else {
+                continue;
+            };
             let rank = &mut self.ranks[usize::from(at)];
             match rank.claim(ticket) {
                 Ok(Some(completed)) => {
-                    let got = self.check_received(at, room, completed);
+                    let got = self.check_received(at, completed);
                     let receive = &mut self.receives[index];
                     assert!(
                         receive.got.is_none() || receive.got == got,
@@ -260,12 +296,7 @@ impl<L: Channel, C: Config> World<L, C> {
     }
 
     /// Returns the number of the message that arrived, or `None` after a cancel.
-    fn check_received(
-        &self,
-        at: u16,
-        room: usize,
-        completed: Completed<Numbered, Owned, C>,
-    ) -> Option<usize> {
+    fn check_received(&self, at: u16, completed: Completed<Numbered, Owned, C>) -> Option<usize> {
         if completed.outcome == Err(Error::Cancelled) {
             assert!(completed.envelope.is_none());
             return None;
@@ -273,18 +304,30 @@ impl<L: Channel, C: Config> World<L, C> {
         let Loan::Received(Bytes(bytes)) = completed.loan else {
             panic!("a receive")
         };
-        let id = self.identify(at, &completed.envelope.expect("a message came"));
-        let sent = self.messages[id].len;
+        let envelope = completed.envelope.expect("a message came");
+        Some(self.check_message(at, &bytes, &envelope, completed.outcome))
+    }
+
+    /// Returns the number of a message whose buffer, which was zero, is `bytes`.
+    fn check_message(
+        &self,
+        at: u16,
+        bytes: &[u8],
+        envelope: &Envelope<Numbered, C>,
+        outcome: Result<usize, Error>,
+    ) -> usize {
+        let id = self.identify(at, envelope);
+        let (sent, room) = (self.messages[id].len, bytes.len());
         let stored = sent.min(room);
-        let outcome = if sent > room {
+        let expected = if sent > room {
             Err(Error::Truncated { sent, room })
         } else {
             Ok(sent)
         };
-        assert_eq!(completed.outcome, outcome);
+        assert_eq!(outcome, expected);
         assert_eq!(bytes[..stored], payload(id, sent)[..stored]);
         assert!(bytes[stored..].iter().all(|byte| *byte == 0));
-        Some(id)
+        id
     }
 
     pub(crate) fn run(mut self, acts: &[Act]) {

@@ -107,6 +107,13 @@ pub trait FrameHandler {
         let _ = (from, frame);
         false
     }
+
+    /// Returns whether the handler has what its caller waits for: then the channel may leave what else has arrived to
+    /// the next poll.
+    #[inline(always)]
+    fn is_satisfied(&self) -> bool {
+        false
+    }
 }
 
 /// The least frame length in bytes that every channel carries, and hands out contiguously.

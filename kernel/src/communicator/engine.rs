@@ -2,6 +2,7 @@
 //! [`PointToPoint`](super::point_to_point::PointToPoint) and the types that lend it their parts use this module.
 
 use super::completed_operation::Completed;
+use super::direct_receive::{DirectReceive, Received};
 use super::lent_buffers::{BufferLending, In, Out};
 use super::operation::{OpState, Owner};
 use super::port_mux::PortMux;
@@ -155,6 +156,43 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         }
         self.state.match_or_post(pattern, ticket, self.buffers);
         Ok(ticket)
+    }
+
+    /// Receives a message that arrives while the queues are empty, straight into the buffer. Returns `None` when
+    /// anything else has arrived, after `polls` polls, or if the queues are in use: then the receive is to be posted.
+    #[inline(always)]
+    pub(super) fn recv_direct(
+        &mut self,
+        pattern: &H::Pattern,
+        into: &mut impl Sink,
+        polls: u32,
+    ) -> Result<Option<Received<H, C>>, Error> {
+        if !self.state.allows_direct_receive(pattern) {
+            return Ok(None);
+        }
+        for idle in 0..polls {
+            let (state, buffers) = (&mut *self.state, &mut *self.buffers);
+            let mut receive = DirectReceive::new(state, buffers, pattern, into);
+            let polled = self.mux.poll(self.channel, &mut receive);
+            let DirectReceive {
+                is_open, received, ..
+            } = receive;
+            if received.is_some() {
+                // The message is in the buffer: the next call that makes progress reports a broken channel.
+                self.flush_lazily();
+                let _ = self.mux.flush_others(self.channel);
+                return Ok(received);
+            }
+            polled?;
+            let left = self.flush()? || self.mux.flush_others(self.channel)?;
+            if !is_open {
+                break;
+            }
+            if !left {
+                self.channel.wait(idle)?;
+            }
+        }
+        Ok(None)
     }
 
     /// Waits if the last round made no progress, until the deadline at the latest.

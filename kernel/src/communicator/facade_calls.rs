@@ -1,6 +1,7 @@
 //! Calls that a protocol library such as MPI needs in addition to those of [`PointToPoint`].
 
 use super::completed_operation::Peeked;
+use super::direct_receive::Received;
 use super::engine::Engine;
 use super::lent_buffers::BufferLending;
 use super::operation::{OpState, Owner};
@@ -10,7 +11,7 @@ use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::{Error, Refused};
 use crate::header::{Header, Peer};
-use crate::memory::{BufferAccess, Loan, Memory, Source, Ticket};
+use crate::memory::{BufferAccess, Loan, Memory, Sink, Source, Ticket};
 
 /// Operations of a [`Communicator`](crate::Communicator), a [`PortView`](crate::PortView) or a [`Scope`](crate::Scope)
 /// for protocol libraries; application programs do not need them.
@@ -29,6 +30,21 @@ pub trait PointToPointExt: PointToPoint {
         message: &impl Source,
     ) -> Result<bool, Error> {
         self.engine().try_inject(to, header, message)
+    }
+
+    /// Receives a message that arrives while the queues are empty: nothing is posted and nothing is lent. Returns `None`
+    /// if they are not, when anything else has arrived, or after `polls` polls: then use [`PointToPoint::irecv`].
+    ///
+    /// # Errors
+    /// [`Error::Channel`].
+    #[inline(always)]
+    fn recv_direct(
+        &mut self,
+        pattern: &<Self::Header as Header>::Pattern,
+        into: &mut impl Sink,
+        polls: u32,
+    ) -> Result<Option<Received<Self::Header, Self::Config>>, Error> {
+        self.engine().recv_direct(pattern, into, polls)
     }
 
     /// Posts a receive as [`PointToPoint::irecv`], inlined into callers that post many.

@@ -1,6 +1,7 @@
 //! The communicator: the queues of one header type over a channel. Source: the EPOS communication system, section 3.3.
 
 mod completed_operation;
+mod direct_receive;
 mod engine;
 mod facade_calls;
 mod flow_control;
@@ -27,6 +28,7 @@ mod shift_operators;
 mod state;
 
 pub use completed_operation::{Completed, Peeked};
+pub use direct_receive::Received;
 pub use facade_calls::PointToPointExt;
 pub use inspection::{Awaited, Inspect};
 pub use point_to_point::PointToPoint;

@@ -42,17 +42,9 @@ impl<H: Header, C: Config> State<H, C> {
         frame: &[u8],
         buffers: &mut impl BufferAccess,
     ) -> bool {
-        // The header is copied once before any decision: the sender may still write to shared memory, and the header
-        // that was matched must be the one that is delivered.
-        let Ok((EagerHeader { preamble, header }, payload)) =
-            EagerHeader::<H>::read_from_prefix(frame)
-        else {
+        let Some((header, credit, payload)) = eager_frame::<H, C>(frame) else {
             return false;
         };
-        let [kind, credit] = preamble;
-        if sends_byte_order::<C>() || kind != Kind::Eager as u8 {
-            return false;
-        }
         self.credited(from, credit);
         self.counters.count(Counter::Searched);
         let explained = match self.expected.take(from, &header) {
@@ -83,7 +75,7 @@ impl<H: Header, C: Config> State<H, C> {
 
     /// Adds the credit that the peer returns.
     #[inline(always)]
-    fn credited(&mut self, from: Peer, credit: u8) {
+    pub(super) fn credited(&mut self, from: Peer, credit: u8) {
         if credit > 0
             && let Some(state) = self.peer_state(from)
         {
@@ -437,6 +429,17 @@ impl<H: Header, C: Config> State<H, C> {
             _ => {}
         }
     }
+}
+
+/// Returns header, credit and payload of an eager message on the fast path; `None` for frames that need the general path.
+#[inline(always)]
+pub(super) fn eager_frame<H: Header, C: Config>(frame: &[u8]) -> Option<(H, u8, &[u8])> {
+    // The header is copied once before any decision: the sender may still write to shared memory, and the header that
+    // was matched must be the one that is delivered.
+    let (head, payload) = EagerHeader::<H>::read_from_prefix(frame).ok()?;
+    let [kind, credit] = head.preamble;
+    let is_fast = !sends_byte_order::<C>() && kind == Kind::Eager as u8;
+    is_fast.then_some((head.header, credit, payload))
 }
 
 /// A range of a receive's lent buffer.

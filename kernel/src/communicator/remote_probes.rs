@@ -71,6 +71,13 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
         }
     }
 
+    /// Returns whether a peer holds messages, or a query is not over.
+    #[inline]
+    pub(super) fn is_in_use(&self) -> bool {
+        // Without a query so far there is no entry.
+        self.holders > 0 || self.generation != 0 && self.places.iter().any(Option::is_some)
+    }
+
     /// Returns the oldest open query after that generation that concerns a peer.
     pub(crate) fn after(&self, generation: u32, peer: Peer) -> Option<(u32, H::Pattern)> {
         let open = self.places.iter().flatten().filter(|probe| {

@@ -429,6 +429,11 @@ impl<T: FrameHandler, B: Channel> FrameHandler for LocalHandler<'_, T, B> {
     fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
         self.handler.take(peer_of(from, self.members), frame)
     }
+
+    #[inline(always)]
+    fn is_satisfied(&self) -> bool {
+        self.handler.is_satisfied()
+    }
 }
 
 /// A frame of either channel.

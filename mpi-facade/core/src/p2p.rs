@@ -112,10 +112,45 @@ pub fn receive(
     comm: Comm,
     status: &mut Status,
 ) -> Result<(), CommError> {
-    world::with(move |world| {
-        let posted = post_receive(world, buf, count, datatype, from, tag, comm);
-        posted.begun()?.wait(status)
-    })
+    let side = Side {
+        buf,
+        count,
+        datatype,
+        partner: from,
+        tag,
+    };
+    world::with(move |world| receive_in(world, side, comm, status))
+}
+
+/// Receives and waits: without a request if the message comes soon and nothing else is under way, and otherwise posted.
+#[inline(always)]
+fn receive_in(
+    world: &mut World,
+    side: Side<'_>,
+    comm: Comm,
+    status: &mut Status,
+) -> Result<(), CommError> {
+    let Side {
+        buf,
+        count,
+        datatype,
+        partner,
+        tag,
+    } = side;
+    let checked = check_receive(world, buf, count, datatype, partner, tag, comm)?;
+    let Some((pattern, mut region)) = checked else {
+        *status = Status::PROC_NULL;
+        return Ok(());
+    };
+    if !world.makes_progress_outside() {
+        let received = world.kernel.receive_now(&pattern, &mut region);
+        if let Some(received) = received.map_err(CommError::on(comm))? {
+            return request::end_received(world, &received, status);
+        }
+    }
+    Posted::receive(world, pattern, region, comm)
+        .begun()?
+        .wait(status)
 }
 
 /// Starts a receive, as `MPI_Irecv`.
@@ -208,17 +243,7 @@ pub(crate) fn receive_beside(
     comm: Comm,
     status: &mut Status,
 ) -> Result<(), CommError> {
-    let Side {
-        buf,
-        count,
-        datatype,
-        partner,
-        tag,
-    } = receive;
-    let world = outgoing.world();
-    let incoming = post_receive(world, buf, count, datatype, partner, tag, comm);
-    let received = incoming.begun()?.wait(status);
-    match received {
+    match receive_in(outgoing.world(), receive, comm, status) {
         // The error of this receive does not concern the receiver of the send, so the send completes first.
         Err(failure) if is_own(outgoing.world(), &failure) => {
             outgoing.wait_sent()?;

@@ -13,11 +13,13 @@ use crate::constants::*;
 use crate::errhandler;
 use crate::error::{Error, Kind};
 use crate::kernel::MpiEnvelope;
+use crate::message_header::{MpiComposition, MpiHeader};
 use crate::objects::Objects;
 use crate::runtime::world::{self, CommError, World};
 use crate::stall_recovery;
 use crate::status::Status;
 use pombo_kernel::Ticket;
+use pombo_kernel::facade::Received;
 
 /// Tests whether a request is complete; then writes its status and ends it: the handle becomes null unless the request
 /// is persistent. `MPI_REQUEST_NULL` is always complete. It makes no progress. `Err` means an invalid handle.
@@ -378,6 +380,20 @@ fn test_all_inline(world: &mut World, requests: &mut [Request]) -> usize {
     };
     let ended = requests.iter_mut().take_while(over);
     ended.map(|request| *request = Request::NULL).count()
+}
+
+/// Writes the status of a message that was received without a request, and returns its failure.
+#[inline(always)]
+pub(crate) fn end_received(
+    world: &mut World,
+    received: &Received<MpiHeader, MpiComposition>,
+    status: &mut Status,
+) -> Result<(), CommError> {
+    let (envelope, outcome) = (Some(&received.envelope), received.outcome.as_ref().copied());
+    let mut failed = None;
+    let comms = &mut world.objects.comms;
+    write_status(comms, true, envelope, outcome, Some(status), &mut failed);
+    failed.map_or(Ok(()), Err)
 }
 
 #[inline(always)]

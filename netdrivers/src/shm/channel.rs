@@ -370,7 +370,7 @@ impl Shm {
             } else {
                 self.next_active += 1;
             }
-            if frames == BATCH {
+            if frames == BATCH || handler.is_satisfied() {
                 break;
             }
         }

@@ -159,7 +159,8 @@ impl Connection {
             match taken {
                 Ok(true) => {
                     frames += 1;
-                    if !self.inbound.is_next_near() && !self.ending {
+                    let is_over = !self.inbound.is_next_near() && !self.ending;
+                    if is_over || handler.is_satisfied() {
                         break;
                     }
                 }

@@ -65,6 +65,12 @@ pub(super) trait EventHandler {
         let _ = (from, frame);
         false
     }
+
+    /// Returns whether the poll may end, as [`FrameHandler::is_satisfied`].
+    #[inline(always)]
+    fn is_satisfied(&self) -> bool {
+        false
+    }
 }
 
 /// Passes events to a closure.
@@ -90,5 +96,10 @@ impl<T: FrameHandler> EventHandler for FrameHandlerAdapter<'_, T> {
     #[inline(always)]
     fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
         self.0.take(from, frame)
+    }
+
+    #[inline(always)]
+    fn is_satisfied(&self) -> bool {
+        self.0.is_satisfied()
     }
 }

@@ -18,8 +18,9 @@ pub(crate) use posted_set::PostedSet;
 use crate::message_header::{MpiComposition, MpiHeader, MpiPattern, RANKS};
 use crate::user_buffer::{Foreign, Region};
 use pombo_job::WorldChannel;
-use pombo_kernel::facade::{Awaited, Inspect, Peeked, PointToPointExt};
+use pombo_kernel::facade::{Awaited, Inspect, Peeked, PointToPointExt, Received};
 use pombo_kernel::{Communicator, Completed, Error, Limits, Loan, Mode, Peer, Ticket};
+use pombo_netdrivers::wait::constants::RANK_SPINS;
 
 /// The kernel's envelope with MPI's header.
 pub(crate) type MpiEnvelope = pombo_kernel::Envelope<MpiHeader, MpiComposition>;
@@ -87,6 +88,16 @@ impl Kernel {
         message: Region,
     ) -> Result<Ticket, Error> {
         Ok(self.0.isend_as(mode, to, header, message)?)
+    }
+
+    /// Receives a short message that arrives soon: see [`PointToPointExt::recv_direct`].
+    #[inline(always)]
+    pub(crate) fn receive_now(
+        &mut self,
+        pattern: &MpiPattern,
+        into: &mut Region,
+    ) -> Result<Option<Received<MpiHeader, MpiComposition>>, Error> {
+        self.0.recv_direct(pattern, into, RANK_SPINS)
     }
 
     #[inline(always)]

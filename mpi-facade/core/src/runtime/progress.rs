@@ -11,6 +11,12 @@ impl World {
         self.active.push(progress);
     }
 
+    /// Returns whether operations that the kernel does not know are under way.
+    #[inline]
+    pub(crate) fn makes_progress_outside(&self) -> bool {
+        !self.active.is_empty()
+    }
+
     /// Progresses operations that the kernel does not know. `idle` counts consecutive polls without a message.
     #[inline]
     pub(crate) fn progress(&mut self, idle: &mut u32) {
