@@ -1,7 +1,7 @@
 //! Tests what the launcher of a job on two hosts, and `pombo explain` of it, tell of the ranks on both.
 
 use crate::common::{Hosts, on_hosts};
-use crate::jobs::{alone, compile, job};
+use crate::jobs::{compile, job};
 use crate::support::{Job, finish, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -12,8 +12,9 @@ use std::process::Command;
 
 const HOSTS: usize = 2;
 
-/// `pombo run` on host 0 of two ranks on each host; `None` without Hydra.
-fn run(hosts: &Hosts, options: &[&str], program: &[&str]) -> Option<Command> {
+/// `pombo run` on host 0 of two ranks on each host, in a directory of that name; `None` without Hydra. Nearly all ranks
+/// sleep, so these tests run beside others.
+fn run(hosts: &Hosts, name: &str, options: &[&str], program: &[&str]) -> Option<Command> {
     job(hosts)?;
     let mut command = hosts.command(0, env!("CARGO_BIN_EXE_pombo"));
     for (name, _) in std::env::vars() {
@@ -31,7 +32,7 @@ fn run(hosts: &Hosts, options: &[&str], program: &[&str]) -> Option<Command> {
     ]);
     command.arg(hosts.login());
     command.args(["-H", "h0:2,h1:2"]).args(options);
-    command.arg(compile("hosts-explain", "tests/c/deadlock.c"));
+    command.arg(compile(name, "tests/c/deadlock.c"));
     command.args(program);
     Some(command)
 }
@@ -59,12 +60,11 @@ fn reporters(host: usize) -> Vec<Pid> {
 
 #[test]
 fn a_deadlock_names_the_ranks_of_both_hosts() {
-    let _alone = alone();
     let test = here!(a_deadlock_names_the_ranks_of_both_hosts);
     on_hosts(test, HOSTS, |hosts| {
         for net in ["udp", "ethernet:eth0"] {
             let options = ["--net", net, "--on-deadlock", "abort"];
-            let Some(mut command) = run(hosts, &options, &["recv"]) else {
+            let Some(mut command) = run(hosts, "hosts-deadlock", &options, &["recv"]) else {
                 return;
             };
             let outcome = finish(&mut command);
@@ -81,11 +81,11 @@ fn a_deadlock_names_the_ranks_of_both_hosts() {
 
 #[test]
 fn a_job_that_is_slow_on_two_hosts_is_no_deadlock() {
-    let _alone = alone();
     let test = here!(a_job_that_is_slow_on_two_hosts_is_no_deadlock);
     on_hosts(test, HOSTS, |hosts| {
         for how in ["slow", "alive"] {
-            let Some(mut command) = run(hosts, &["--on-deadlock", "abort"], &[how]) else {
+            let Some(mut command) = run(hosts, "hosts-slow", &["--on-deadlock", "abort"], &[how])
+            else {
                 return;
             };
             let outcome = finish(&mut command);
@@ -100,14 +100,13 @@ fn a_job_that_is_slow_on_two_hosts_is_no_deadlock() {
 /// is not.
 #[test]
 fn a_message_under_way_between_hosts_is_no_deadlock() {
-    let _alone = alone();
     let test = here!(a_message_under_way_between_hosts_is_no_deadlock);
     on_hosts(test, HOSTS, |hosts| {
         crate::begin::second_network(hosts);
         let file = hosts.home().join("now");
         let options = ["--net", "udp:eth1", "--on-deadlock", "abort"];
         let program = ["late", file.to_str().expect("a name")];
-        let Some(mut command) = run(hosts, &options, &program) else {
+        let Some(mut command) = run(hosts, "hosts-late", &options, &program) else {
             return;
         };
         let mut running = Job::start(command.env("POMBO_HOST_TIMEOUT", "600"));
@@ -130,10 +129,9 @@ fn a_message_under_way_between_hosts_is_no_deadlock() {
 
 #[test]
 fn a_host_that_does_not_answer_is_named() {
-    let _alone = alone();
     let test = here!(a_host_that_does_not_answer_is_named);
     on_hosts(test, HOSTS, |hosts| {
-        let Some(mut command) = run(hosts, &["--timeout", "100"], &["recv"]) else {
+        let Some(mut command) = run(hosts, "hosts-silent", &["--timeout", "600"], &["recv"]) else {
             return;
         };
         let running = Job::start(&mut command);
