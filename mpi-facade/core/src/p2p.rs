@@ -123,7 +123,7 @@ pub fn receive(
 }
 
 /// Receives and waits: without a request if the message comes soon and nothing else is under way, and otherwise posted.
-#[inline(always)]
+#[inline(never)]
 fn receive_in(
     world: &mut World,
     side: Side<'_>,
