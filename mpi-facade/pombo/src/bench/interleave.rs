@@ -156,39 +156,32 @@ impl<'a> Interleaved<'a> {
         }
     }
 
-    /// Runs rounds until every library has enough turns in the state that the line has now. Returns whether there was
-    /// anything to do.
+    /// Runs rounds until every library has enough turns in the state that the line has now, or until it changes. Returns
+    /// whether there was anything to do.
     fn state(
         &mut self,
         task: &mut Unfinished<'_>,
         ranks: u32,
         sessions: &mut Sessions<'a>,
     ) -> bool {
-        let mut state = self.now(task);
-        let first = state;
+        let mut line = self.line(task);
+        let state = State::of_line(line);
         let before = task.round;
-        while state == first
+        while State::of_line(line) == state
             && task.round < self.most_rounds()
             && !self.has_enough(task, ranks, sessions, state)
         {
-            if task.round == before {
-                progress(&format!("{}: ", task.title));
-            }
-            self.round(task, ranks, sessions);
-            state = self.now(task);
+            line = self.round(task, ranks, sessions, line);
         }
         let did = task.round > before;
-        if did {
-            progress(&self.summary(task, ranks, first));
+        if did && self.has_enough(task, ranks, sessions, state) {
+            let summary = self.summary(task, ranks, state);
+            progress(&format!("{}: {summary}", task.title));
         }
         did
     }
 
-    /// Returns the present state of the line.
-    fn now(&self, task: &Unfinished<'_>) -> State {
-        State::of_line(self.line(task))
-    }
-
+    /// Returns the nanoseconds of the line, where it is measured.
     fn line(&self, task: &Unfinished<'_>) -> Option<f64> {
         task.has_line.then(|| layers::line(self.cores)).flatten()
     }
@@ -221,9 +214,14 @@ impl<'a> Interleaved<'a> {
             .all(|who| turns(who) >= self.effort.rounds)
     }
 
-    /// Lets every library measure once, and measures the line between them.
-    fn round(&mut self, task: &mut Unfinished<'_>, ranks: u32, sessions: &mut Sessions<'a>) {
-        let mut line = self.line(task);
+    /// Lets every library measure once, and measures the line after each. Takes and returns what the line took last.
+    fn round(
+        &mut self,
+        task: &mut Unfinished<'_>,
+        ranks: u32,
+        sessions: &mut Sessions<'a>,
+        mut line: Option<f64>,
+    ) -> Option<f64> {
         // Every round begins with another library.
         for turn in 0..sessions.len() {
             let who = (turn + task.round) % sessions.len();
@@ -247,6 +245,7 @@ impl<'a> Interleaved<'a> {
             }
         }
         task.round += 1;
+        line
     }
 
     /// Returns the medians of one measurement in this state as a line.

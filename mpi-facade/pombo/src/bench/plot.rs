@@ -23,6 +23,8 @@ const PANEL: (u32, u32) = (520, 210);
 const HEADING: u32 = 72;
 const SPACE: u32 = 10;
 const SMALL: i32 = 10;
+/// Characters of a line of the heading, at most.
+const LONGEST: usize = 200;
 /// The ratios that a panel shows. A bar beyond them ends in an arrow, with its number beside it.
 const SHOWN: [f64; 2] = [0.5, 4.0];
 /// The ratios at the vertical axis.
@@ -128,7 +130,10 @@ fn heading(area: &Drawing<'_>, results: &Results, machine: &Machine, is_empty: b
         .map(|library| format!("{} ({})", library.name, library.version))
         .collect();
     let cores = machine.cores;
-    let what = format!("{}, {cores} cores: {}", machine.name, machine.command);
+    let mut what = format!("{}, {cores} cores: {}", machine.name, machine.command);
+    if what.chars().count() > LONGEST {
+        what = what.chars().take(LONGEST).chain("..".chars()).collect();
+    }
     for (top, words) in [(10, libraries.join(", ")), (28, what)] {
         area.draw(&Text::new(words, (space, top), font.clone().color(&BLACK)))?;
     }
@@ -252,11 +257,7 @@ fn note(chart: &mut Chart<'_, '_>, at: (f64, f64), h: HPos, v: VPos, words: Stri
         .into_font()
         .color(&BLACK)
         .pos(Pos::new(h, v));
-    let at = chart.backend_coord(&at);
-    chart
-        .plotting_area()
-        .strip_coord_spec()
-        .draw(&Text::new(words, at, style))?;
+    chart.draw_series([Text::new(words, at, style)])?;
     Ok(())
 }
 

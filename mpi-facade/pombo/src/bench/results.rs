@@ -2,7 +2,7 @@
 
 use super::measured_value::{Figure, Key, Spread};
 use super::median_bounds::bounds;
-use super::state::{Lines, State};
+use super::state::{Lines, State, are_comparable};
 
 /// The results; our own libraries come first.
 pub(super) struct Results {
@@ -53,7 +53,7 @@ pub(super) struct Ratio {
     pub(super) median: f64,
     /// The 95 % bounds of the median; `None` of too few rounds.
     pub(super) bounds: Option<[f64; 2]>,
-    /// Rounds in which both had a turn in this state.
+    /// Rounds in which both had a turn in this state, with lines that took about the same time.
     pub(super) rounds: usize,
 }
 
@@ -152,14 +152,16 @@ impl Results {
         self.figure(row, ours, state)?;
         let peer = self.peer(row, state, ours, rival)?;
         let in_round = |round: &Vec<Option<Turn>>| {
-            let [ours, peer] = [ours, peer].map(|library| {
-                let turn = round[library].filter(|turn| turn.state() == Some(state));
-                turn.map(|turn| turn.spread.median)
-            });
-            Some(match row.key.is_cost() {
-                true => peer? / ours?,
-                false => ours? / peer?,
-            })
+            let in_state = |turn: &Turn| turn.state() == Some(state);
+            let ours = round[ours].filter(in_state)?;
+            let peer = round[peer].filter(in_state)?;
+            let (own, best) = (ours.spread.median, peer.spread.median);
+            let ratio = if row.key.is_cost() {
+                best / own
+            } else {
+                own / best
+            };
+            are_comparable(ours.lines, peer.lines).then_some(ratio)
         };
         let ratios = sorted(row.rounds.iter().filter_map(in_round));
         Some(Ratio {
@@ -333,12 +335,14 @@ pub(super) mod tests {
 
     #[test]
     fn a_ratio_needs_both_in_one_state() {
-        // In the first round the state changed between the turns.
+        // In two rounds the state changed between the turns.
         let mut results = results(&[]);
-        add_pair(&mut results, 0, 100.0, NEAR);
-        results.rows[0].rounds[0][1].as_mut().unwrap().lines = FAR;
-        for round in 1..6 {
-            add_pair(&mut results, round, 2.0 + round as f64, NEAR);
+        for round in 0..7 {
+            add_pair(&mut results, round, 1.0 + round as f64, NEAR);
+        }
+        for (round, lines) in [(0, FAR), (1, Some([16.0, 17.0]))] {
+            let peer = results.rows[0].rounds[round][1].as_mut();
+            peer.unwrap().lines = lines;
         }
         let row = &results.rows[0];
         let ratio = results.ratio(row, State::Near, 0, Rival::Best).unwrap();
