@@ -105,6 +105,9 @@ const TUNED_SETTINGS: [(&str, &str); 8] = [
     ("MPIR_CVAR_IBCAST_RING_CHUNK_SIZE", "16384"),
 ];
 
+/// Settings for MPICH 5 where no process copies from another: it looks no further, and ends the job.
+const NO_CMA_SETTINGS: [(&str, &str); 1] = [("MPIR_CVAR_CH4_CMA_ENABLE", "0")];
+
 /// A compiler that takes longer counts as a hang.
 const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 /// The option of all compilers: with it they write and compare messages by vectors.
@@ -138,7 +141,7 @@ pub(super) struct Library {
     pub(super) is_tuned: bool,
     /// The compiled program.
     program: PathBuf,
-    /// The program that starts the launcher, if any.
+    /// The program that starts the launcher and forbids copies from process to process, if any.
     through: Option<PathBuf>,
 }
 
@@ -402,6 +405,9 @@ impl Library {
             }
             if self.is_tuned {
                 command.envs(TUNED_SETTINGS);
+            }
+            if self.through.is_some() {
+                command.envs(NO_CMA_SETTINGS);
             }
             if let ProgramSource::StandardAbi(directory) = &self.source {
                 // The program names our directory of libraries, but looks here first.

@@ -25,10 +25,13 @@ const SPACE: u32 = 10;
 const SMALL: i32 = 10;
 /// Characters of a line of the heading, at most.
 const LONGEST: usize = 200;
-/// The ratios that a panel shows. A bar beyond them ends in an arrow, with its number beside it.
+/// The ratios that a panel shows. A bar beyond them ends in an arrow; the number of each is below it.
 const SHOWN: [f64; 2] = [0.5, 4.0];
 /// The ratios at the vertical axis.
 const LABELS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
+/// The heights at which numbers and labels stand, below all bars.
+const NUMBERS: f64 = 0.4;
+const BOTTOM: f64 = 0.3;
 /// Width of a bar, where points are 1 apart.
 const BAR: f64 = 0.4;
 
@@ -163,14 +166,13 @@ fn heading(area: &Drawing<'_>, results: &Results, machine: &Machine, is_empty: b
 
 fn chart(panel: &Panel<'_>, area: &Drawing<'_>, results: &Results) -> Outcome {
     let count = panel.points.len() as f64;
-    let [low, high] = SHOWN;
     // There is room above and below for arrows and numbers.
     let mut chart = ChartBuilder::on(area)
         .margin(SPACE)
         .x_label_area_size(20)
         .y_label_area_size(30)
         .caption(&panel.title, ("sans-serif", 14))
-        .build_cartesian_2d(-0.6..count - 0.4, (low / 1.4..high * 1.4).log_scale())?;
+        .build_cartesian_2d(-0.6..count - 0.4, (BOTTOM..SHOWN[1] * 1.4).log_scale())?;
     let right = count - 0.4;
     for at in LABELS {
         let width = if at == 1.0 { 2 } else { 1 };
@@ -187,21 +189,23 @@ fn chart(panel: &Panel<'_>, area: &Drawing<'_>, results: &Results) -> Outcome {
     }
     for (place, (label, row)) in panel.points.iter().enumerate() {
         let place = place as f64;
-        let below = (place, low / 1.45);
+        let below = (place, BOTTOM / 1.05);
         note(&mut chart, below, HPos::Center, VPos::Top, label.clone())?;
         let states = row.states();
         for (index, &state) in states.iter().enumerate() {
             let middle = place + (index as f64 - (states.len() - 1) as f64 / 2.0) * BAR;
-            match results.ratio(row, state, panel.ours, Rival::Best) {
-                Some(ratio) => bar(&mut chart, middle, state, ratio)?,
-                None => note(
-                    &mut chart,
-                    (middle, 1.0),
-                    HPos::Center,
-                    VPos::Bottom,
-                    "?".into(),
-                )?,
+            let ratio = results.ratio(row, state, panel.ours, Rival::Best);
+            if let Some(ratio) = &ratio {
+                bar(&mut chart, middle, state, ratio)?;
             }
+            let words = ratio.map_or("?".to_owned(), |ratio| number(ratio.median));
+            note(
+                &mut chart,
+                (middle, NUMBERS),
+                HPos::Center,
+                VPos::Center,
+                words,
+            )?;
             let network = results.libraries[panel.ours].network;
             if let Some(goal) = targets::wanted_ratio(network, &row.key, state) {
                 let ends = [(middle - BAR / 2.0, goal), (middle + BAR / 2.0, goal)];
@@ -210,6 +214,11 @@ fn chart(panel: &Panel<'_>, area: &Drawing<'_>, results: &Results) -> Outcome {
             if let Some(ratio) = results.ratio(row, state, panel.ours, Rival::Intel) {
                 let at = (middle, clipped(ratio.median));
                 chart.draw_series([Circle::new(at, 3, BLACK.stroke_width(1))])?;
+                if at.1 != ratio.median {
+                    let beside = (middle + BAR / 8.0, at.1);
+                    let words = number(ratio.median);
+                    note(&mut chart, beside, HPos::Left, VPos::Bottom, words)?;
+                }
             }
         }
     }
@@ -220,8 +229,8 @@ fn clipped(ratio: f64) -> f64 {
     ratio.clamp(SHOWN[0], SHOWN[1])
 }
 
-/// Draws a ratio from 1 on, with its bounds and its number.
-fn bar(chart: &mut Chart<'_, '_>, middle: f64, state: State, ratio: Ratio) -> Outcome {
+/// Draws a ratio from 1 on, with its bounds.
+fn bar(chart: &mut Chart<'_, '_>, middle: f64, state: State, ratio: &Ratio) -> Outcome {
     let wide = BAR * 0.45;
     let [below, above] = SHOWN;
     let end = clipped(ratio.median);
@@ -240,16 +249,14 @@ fn bar(chart: &mut Chart<'_, '_>, middle: f64, state: State, ratio: Ratio) -> Ou
         let corners = [(middle - wide, end), (middle + wide, end), (middle, tip)];
         chart.draw_series([Polygon::new(corners, colour(state).filled())])?;
     }
-    let outer = tip.unwrap_or(end);
-    let (at, side) = match ratio.median >= 1.0 {
-        true => (outer.max(bounds[1]) * 1.03, VPos::Bottom),
-        false => (outer.min(bounds[0]) / 1.03, VPos::Top),
-    };
-    let number = match ratio.median {
-        10.0.. => format!("{:.0}", ratio.median),
-        median => format!("{median:.2}"),
-    };
-    note(chart, (middle, at), HPos::Center, side, number)
+    Ok(())
+}
+
+fn number(ratio: f64) -> String {
+    match ratio {
+        10.0.. => format!("{ratio:.0}"),
+        _ => format!("{ratio:.2}"),
+    }
 }
 
 fn note(chart: &mut Chart<'_, '_>, at: (f64, f64), h: HPos, v: VPos, words: String) -> Outcome {
