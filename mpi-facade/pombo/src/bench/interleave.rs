@@ -80,7 +80,7 @@ impl<'a> Interleaved<'a> {
         while !open.is_empty() && waited <= self.effort.wait {
             let mut is_idle = true;
             for task in &mut open {
-                is_idle &= !self.state(task, ranks, &mut sessions);
+                is_idle &= !self.rounds(task, ranks, &mut sessions);
             }
             open.retain(|task| !self.is_done(task, ranks, &sessions));
             if is_idle && !open.is_empty() {
@@ -142,7 +142,7 @@ impl<'a> Interleaved<'a> {
         sessions: &mut Sessions<'a>,
     ) {
         let mut task = self.begin(task, title);
-        self.state(&mut task, ranks, sessions);
+        self.rounds(&mut task, ranks, sessions);
     }
 
     fn begin<'t>(&self, task: &'t Task, title: &str) -> Unfinished<'t> {
@@ -158,7 +158,7 @@ impl<'a> Interleaved<'a> {
 
     /// Runs rounds until every library has enough turns in the state that the line has now, or until it changes. Returns
     /// whether there was anything to do.
-    fn state(
+    fn rounds(
         &mut self,
         task: &mut Unfinished<'_>,
         ranks: u32,

@@ -48,7 +48,7 @@ const FULL: Effort = Effort {
     rounds: 11,
     seconds: 0.025,
     starts: 5,
-    patience: Duration::from_secs(1),
+    patience: Duration::from_millis(500),
     wait: Duration::from_secs(60),
 };
 const QUICK: Effort = Effort {
