@@ -1,6 +1,6 @@
 /* bench.c - measures the cost of messages, as a plain C program over MPI.
  *
- *   mpicc -O2 bench.c -o bench
+ *   mpicc -O3 bench.c -o bench
  *   mpirun -n 2 ./bench 0.1 latency 8 bandwidth 65536
  *   mpirun -n 8 ./bench 0.1 barrier 0 allreduce 8
  *
@@ -25,11 +25,19 @@
  *
  * Median and quartiles are those of many batches. Times are those of the slowest
  * rank; those of casts run from the root's start to the end of the last rank.
+ *
+ * A program sends what it has just written and reads what it receives. So does this
+ * one, and the times include it: every word is written before the send, differs from
+ * that of the message before, and is compared after the receive; one that is wrong
+ * ends the job. This work is the same for all libraries, but not what they make of
+ * the caches. Only measurements called *-unwritten send the same bytes again and
+ * again and read none of them, as most benchmarks do.
  */
 #define _GNU_SOURCE
 #include <math.h>
 #include <mpi.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,24 +57,26 @@
 #define ANSWER 99   /* tag of the message that ends a window; no message of a window has it */
 #define BAD_USAGE 2
 
-static int me, ranks;
-static int has_cores; /* there is a core for each rank */
-static char *outgoing, *incoming; /* their size depends on the measurement */
-static int has_looked; /* the data of a broadcast was verified */
-
 struct measurement {
     const char *name;
     const char *unit; /* us: time of each; MB/s, M/s: millions of each per second */
     int pair;         /* runs between two ranks */
-    void (*once)(const struct measurement *, int size, int i); /* runs repetition i */
+    void (*once)(int size); /* runs one repetition */
     int parts;        /* units in one repetition; for MB/s times the size */
     int messages;     /* messages in each buffer; EVERY: one for each rank */
+    int unwritten;    /* messages are neither written nor read */
     int spread;       /* window: message i has tag i * spread */
     int backwards;    /* window: the last one sent is received first */
     int source;       /* window: source of the receives */
     int most;         /* from one root: most consecutive broadcasts; else 0 */
 };
 #define EVERY 0
+
+static int me, ranks;
+static int has_cores; /* there is a core for each rank */
+static char *outgoing, *incoming; /* their size depends on the measurement */
+static const struct measurement *current;
+static uint64_t repetition; /* the number of this one since the start, alike at all ranks */
 
 static double now(void)
 {
@@ -106,130 +116,229 @@ static void refuse(const char *why)
     exit(BAD_USAGE);
 }
 
+/* ---- what messages carry ------------------------------------------------- */
+
+/* Returns the first word of a message of this repetition; the others count on. The
+ * odd factor spreads the number over all bytes. */
+static uint64_t first_word(int source, int message)
+{
+    const uint64_t number = repetition * WINDOW + (uint64_t)message;
+
+    return (number * 1024 + (uint64_t)source) * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+static void fill(char *place, int size, uint64_t first)
+{
+    const size_t words = (size_t)size / 8, rest = (size_t)size % 8;
+
+    if (current->unwritten)
+        return;
+    for (size_t i = 0; i < words; i++) {
+        const uint64_t word = first + i;
+        memcpy(place + i * 8, &word, 8);
+    }
+    if (rest > 0)
+        memcpy(place + words * 8, &first, rest);
+}
+
+static void wrong(int size)
+{
+    fprintf(stderr, "bench: rank %d: a wrong byte in %s %d\n", me, current->name, size);
+    fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void check(const char *place, int size, uint64_t first)
+{
+    const size_t words = (size_t)size / 8, rest = (size_t)size % 8;
+    uint64_t differs = 0, word;
+
+    if (current->unwritten)
+        return;
+    for (size_t i = 0; i < words; i++) {
+        memcpy(&word, place + i * 8, 8);
+        differs |= word ^ (first + i);
+    }
+    if (differs != 0 || (rest > 0 && memcmp(place + words * 8, &first, rest) != 0))
+        wrong(size);
+}
+
+/* Rank r contributes numbers that count on from a first one, times r + 1. They are
+ * whole, and so small that their sums are exact. */
+static void fill_doubles(int size)
+{
+    const int first = (int)(repetition % (1 << 20));
+    double *place = (double *)outgoing;
+
+    for (int i = 0; i < size / 8; i++)
+        place[i] = (double)(first + i) * (me + 1);
+}
+
+static void check_sum(int size)
+{
+    const int first = (int)(repetition % (1 << 20)), all = ranks * (ranks + 1) / 2;
+    uint64_t differs = 0, has, wanted;
+
+    for (int i = 0; i < size / 8; i++) {
+        const double sum = (double)(first + i) * all;
+        memcpy(&wanted, &sum, 8);
+        memcpy(&has, incoming + (size_t)i * 8, 8);
+        differs |= has ^ wanted;
+    }
+    if (differs != 0)
+        wrong(size);
+}
+
 /* ---- repetitions between two ranks --------------------------------------- */
 
-static void ping_pong(const struct measurement *m, int size, int i)
+static void send_one(int size)
 {
-    (void)m, (void)i;
-    if (me == 0) {
-        MPI_Send(outgoing, size, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
-        MPI_Recv(incoming, size, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else {
-        MPI_Recv(incoming, size, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(outgoing, size, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
-    }
+    fill(outgoing, size, first_word(me, 0));
+    MPI_Send(outgoing, size, MPI_CHAR, 1 - me, 0, MPI_COMM_WORLD);
 }
 
-static void send_window(const struct measurement *m, int size, MPI_Request *request)
+static void receive_one(int size)
 {
-    for (int i = 0; i < WINDOW; i++)
-        MPI_Isend(outgoing, size, MPI_CHAR, 1 - me, i * m->spread, MPI_COMM_WORLD, &request[i]);
+    MPI_Recv(incoming, size, MPI_CHAR, 1 - me, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    check(incoming, size, first_word(1 - me, 0));
 }
 
-static void receive_window(const struct measurement *m, int size, int source, MPI_Request *request)
+static void ping_pong(int size)
+{
+    if (me == 0)
+        send_one(size);
+    receive_one(size);
+    if (me == 1)
+        send_one(size);
+}
+
+static void send_window(int size, MPI_Request *request)
 {
     for (int i = 0; i < WINDOW; i++) {
-        const int message = m->backwards ? WINDOW - 1 - i : i;
-        char *place = incoming + (size_t)i * (size_t)size;
-        MPI_Irecv(place, size, MPI_CHAR, source, message * m->spread, MPI_COMM_WORLD, &request[i]);
+        char *place = outgoing + (size_t)i * (size_t)size;
+        fill(place, size, first_word(me, i));
+        MPI_Isend(place, size, MPI_CHAR, 1 - me, i * current->spread, MPI_COMM_WORLD, &request[i]);
     }
 }
 
-static void one_way(const struct measurement *m, int size, int i)
+static void receive_window(int size, int source, MPI_Request *request)
+{
+    for (int i = 0; i < WINDOW; i++) {
+        const int tag = (current->backwards ? WINDOW - 1 - i : i) * current->spread;
+        char *place = incoming + (size_t)i * (size_t)size;
+        MPI_Irecv(place, size, MPI_CHAR, source, tag, MPI_COMM_WORLD, &request[i]);
+    }
+}
+
+static void check_window(int size)
+{
+    for (int i = 0; i < WINDOW; i++) {
+        const int message = current->backwards ? WINDOW - 1 - i : i;
+        check(incoming + (size_t)i * (size_t)size, size, first_word(1 - me, message));
+    }
+}
+
+static void one_way(int size)
 {
     MPI_Request request[WINDOW];
 
-    (void)i;
     if (me == 0) {
-        send_window(m, size, request);
+        send_window(size, request);
         MPI_Waitall(WINDOW, request, MPI_STATUSES_IGNORE);
         MPI_Recv(NULL, 0, MPI_CHAR, 1, ANSWER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
-        receive_window(m, size, m->source, request);
+        receive_window(size, current->source, request);
         MPI_Waitall(WINDOW, request, MPI_STATUSES_IGNORE);
+        check_window(size);
         MPI_Send(NULL, 0, MPI_CHAR, 0, ANSWER, MPI_COMM_WORLD);
     }
 }
 
-static void both_ways(const struct measurement *m, int size, int i)
+static void both_ways(int size)
 {
     MPI_Request request[2 * WINDOW];
 
-    (void)i;
-    receive_window(m, size, 1 - me, request);
-    send_window(m, size, request + WINDOW);
+    receive_window(size, 1 - me, request);
+    send_window(size, request + WINDOW);
     MPI_Waitall(2 * WINDOW, request, MPI_STATUSES_IGNORE);
+    check_window(size);
 }
 
 /* ---- repetitions of all ranks -------------------------------------------- */
 
-static void barrier(const struct measurement *m, int size, int i)
+static void barrier(int size)
 {
-    (void)m, (void)size, (void)i;
+    (void)size;
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* With one root, it would run ahead of the others, or they ahead of it. The roots
- * alternate, so each waits for the data of the one before. */
-static void bcast(const struct measurement *m, int size, int i)
+ * alternate, so each waits for the data of the one before. Casts have one root, as a
+ * program that distributes its data. */
+static void bcast(int size)
 {
-    (void)m;
-    MPI_Bcast(outgoing, size, MPI_CHAR, i % ranks, MPI_COMM_WORLD);
+    const int root = current->most ? 0 : (int)(repetition % (uint64_t)ranks);
+
+    if (me == root)
+        fill(outgoing, size, first_word(root, 0));
+    MPI_Bcast(outgoing, size, MPI_CHAR, root, MPI_COMM_WORLD);
+    if (me != root)
+        check(outgoing, size, first_word(root, 0));
 }
 
-/* Broadcasts from one root, as in a program that distributes its data. */
-static void cast(const struct measurement *m, int size, int i)
+static void reduce(int size)
 {
-    (void)m, (void)i;
-    MPI_Bcast(outgoing, size, MPI_CHAR, 0, MPI_COMM_WORLD);
+    const int root = (int)(repetition % (uint64_t)ranks);
+
+    fill_doubles(size);
+    MPI_Reduce(outgoing, incoming, size / 8, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+    if (me == root)
+        check_sum(size);
 }
 
-static int doubles(int size)
+static void allreduce(int size)
 {
-    return size / (int)sizeof(double);
+    fill_doubles(size);
+    MPI_Allreduce(outgoing, incoming, size / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    check_sum(size);
 }
 
-static void reduce(const struct measurement *m, int size, int i)
+static void allgather(int size)
 {
-    (void)m;
-    MPI_Reduce(outgoing, incoming, doubles(size), MPI_DOUBLE, MPI_SUM, i % ranks, MPI_COMM_WORLD);
-}
-
-static void allreduce(const struct measurement *m, int size, int i)
-{
-    (void)m, (void)i;
-    MPI_Allreduce(outgoing, incoming, doubles(size), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-}
-
-static void allgather(const struct measurement *m, int size, int i)
-{
-    (void)m, (void)i;
+    fill(outgoing, size, first_word(me, 0));
     MPI_Allgather(outgoing, size, MPI_CHAR, incoming, size, MPI_CHAR, MPI_COMM_WORLD);
+    for (int rank = 0; rank < ranks; rank++)
+        check(incoming + (size_t)rank * (size_t)size, size, first_word(rank, 0));
 }
 
-static void alltoall(const struct measurement *m, int size, int i)
+static void alltoall(int size)
 {
-    (void)m, (void)i;
+    for (int rank = 0; rank < ranks; rank++)
+        fill(outgoing + (size_t)rank * (size_t)size, size, first_word(me, rank));
     MPI_Alltoall(outgoing, size, MPI_CHAR, incoming, size, MPI_CHAR, MPI_COMM_WORLD);
+    for (int rank = 0; rank < ranks; rank++)
+        check(incoming + (size_t)rank * (size_t)size, size, first_word(rank, me));
 }
 
 static const struct measurement measurements[] = {
-    {"latency", "us", 1, ping_pong, 2, 1, 0, 0, 0, 0},
-    {"bandwidth", "MB/s", 1, one_way, WINDOW, WINDOW, 0, 0, 0, 0},
-    {"bidirectional", "MB/s", 1, both_ways, 2 * WINDOW, WINDOW, 0, 0, 0, 0},
-    {"rate-equal-tags", "M/s", 1, one_way, WINDOW, WINDOW, 0, 0, 0, 0},
-    {"rate-distinct-tags", "M/s", 1, one_way, WINDOW, WINDOW, 1, 0, 0, 0},
-    {"rate-reverse-order", "M/s", 1, one_way, WINDOW, WINDOW, 1, 1, 0, 0},
-    {"rate-any-source", "M/s", 1, one_way, WINDOW, WINDOW, 0, 0, MPI_ANY_SOURCE, 0},
-    {"barrier", "us", 0, barrier, 1, 1, 0, 0, 0, 0},
-    {"bcast", "us", 0, bcast, 1, 1, 0, 0, 0, 0},
-    {"cast", "MB/s", 0, cast, 1, 1, 0, 0, 0, MOST_IN_ONE_GO},
-    {"one-cast", "MB/s", 0, cast, 1, 1, 0, 0, 0, 1},
-    {"cast-time", "us", 0, cast, 1, 1, 0, 0, 0, 1},
-    {"reduce", "us", 0, reduce, 1, 1, 0, 0, 0, 0},
-    {"allreduce", "us", 0, allreduce, 1, 1, 0, 0, 0, 0},
-    {"allgather", "us", 0, allgather, 1, EVERY, 0, 0, 0, 0},
-    {"alltoall", "us", 0, alltoall, 1, EVERY, 0, 0, 0, 0},
+    {"latency", "us", 1, ping_pong, 2, 1, 0, 0, 0, 0, 0},
+    {"latency-unwritten", "us", 1, ping_pong, 2, 1, 1, 0, 0, 0, 0},
+    {"bandwidth", "MB/s", 1, one_way, WINDOW, WINDOW, 0, 0, 0, 0, 0},
+    {"bandwidth-unwritten", "MB/s", 1, one_way, WINDOW, WINDOW, 1, 0, 0, 0, 0},
+    {"bidirectional", "MB/s", 1, both_ways, 2 * WINDOW, WINDOW, 0, 0, 0, 0, 0},
+    {"rate-equal-tags", "M/s", 1, one_way, WINDOW, WINDOW, 0, 0, 0, 0, 0},
+    {"rate-distinct-tags", "M/s", 1, one_way, WINDOW, WINDOW, 0, 1, 0, 0, 0},
+    {"rate-reverse-order", "M/s", 1, one_way, WINDOW, WINDOW, 0, 1, 1, 0, 0},
+    {"rate-any-source", "M/s", 1, one_way, WINDOW, WINDOW, 0, 0, 0, MPI_ANY_SOURCE, 0},
+    {"barrier", "us", 0, barrier, 1, 1, 0, 0, 0, 0, 0},
+    {"bcast", "us", 0, bcast, 1, 1, 0, 0, 0, 0, 0},
+    {"cast", "MB/s", 0, bcast, 1, 1, 0, 0, 0, 0, MOST_IN_ONE_GO},
+    {"one-cast", "MB/s", 0, bcast, 1, 1, 0, 0, 0, 0, 1},
+    {"cast-time", "us", 0, bcast, 1, 1, 0, 0, 0, 0, 1},
+    {"reduce", "us", 0, reduce, 1, 1, 0, 0, 0, 0, 0},
+    {"allreduce", "us", 0, allreduce, 1, 1, 0, 0, 0, 0, 0},
+    {"allgather", "us", 0, allgather, 1, EVERY, 0, 0, 0, 0, 0},
+    {"alltoall", "us", 0, alltoall, 1, EVERY, 0, 0, 0, 0, 0},
 };
 
 /* ---- measuring ----------------------------------------------------------- */
@@ -256,41 +365,24 @@ static double interrupts(void)
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? (double)usage.ru_nivcsw : 0;
 }
 
-static char pattern(int size, int place)
+static void repeat(int size)
 {
-    return (char)(place ^ place >> 8 ^ place >> 16 ^ size);
-}
-
-/* Fills the buffer with the data at the root, and with other bytes elsewhere. */
-static void prepare(int size)
-{
-    for (int i = 0; i < size; i++)
-        outgoing[i] = (char)(me == 0 ? pattern(size, i) : ~pattern(size, i));
-}
-
-static void look(int size)
-{
-    for (int i = 0; i < size; i++) {
-        if (outgoing[i] != pattern(size, i)) {
-            fprintf(stderr, "bench: rank %d: byte %d of a broadcast of %d is wrong\n", me, i, size);
-            MPI_Abort(MPI_COMM_WORLD, 1);
-        }
-    }
-    has_looked = 1;
+    repetition++;
+    current->once(size);
 }
 
 /* Returns the number of consecutive broadcasts. */
-static int in_one_go(const struct measurement *m, int size)
+static int in_one_go(int size)
 {
     const int fit = IN_ONE_GO / (size > 0 ? size : 1);
 
-    return fit < 1 ? 1 : fit < m->most ? fit : m->most;
+    return fit < 1 ? 1 : fit < current->most ? fit : current->most;
 }
 
 /* Measures from the root's start, while all others wait for it, until the last rank
  * has all data. That needs a clock shared by all ranks: hosts that are network
  * namespaces of one machine have it. */
-static struct took from_one_root(const struct measurement *m, int size, int repeats)
+static struct took from_one_root(int size, int repeats)
 {
     double own[2], most[2], ready;
 
@@ -300,25 +392,23 @@ static struct took from_one_root(const struct measurement *m, int size, int repe
         sched_yield();
     own[0] = me == 0 ? -now() : -HUGE_VAL;
     for (int i = 0; i < repeats; i++)
-        m->once(m, size, i);
+        repeat(size);
     own[1] = now();
-    if (!has_looked)
-        look(size);
     MPI_Allreduce(own, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return (struct took){most[0] + most[1], 0};
 }
 
 /* Measures a batch. The first repetition is not timed: it synchronises the ranks. */
-static struct took batch(const struct measurement *m, int size, int repeats)
+static struct took batch(int size, int repeats)
 {
     struct took took;
     double start;
 
-    m->once(m, size, 0);
+    repeat(size);
     took.interrupts = interrupts();
     start = now();
     for (int i = 1; i <= repeats; i++)
-        m->once(m, size, i);
+        repeat(size);
     took.seconds = now() - start;
     took.interrupts = interrupts() - took.interrupts;
     return slowest(took);
@@ -351,26 +441,27 @@ static int more(int repeats, double took, double aim)
 
 /* Where each rank has a core, a batch with an involuntary context switch is
  * discarded, unless there is no other. */
-static void sample(const struct measurement *m, int size, double seconds)
+static void sample(int size, double seconds)
 {
     const double aim = seconds / BATCHES;
-    const double each = strcmp(m->unit, "MB/s") == 0 ? (double)m->parts * size : m->parts;
+    const int bytes = strcmp(current->unit, "MB/s") == 0 ? size : 1;
+    const double each = (double)current->parts * bytes;
     double value[BATCHES], spent = 0;
-    int n = 0, repeats = m->most ? in_one_go(m, size) : 1;
+    int n = 0, repeats = current->most ? in_one_go(size) : 1;
 
     while (n == 0 || (n < BATCHES && spent < seconds)) {
-        const struct took took = m->most ? from_one_root(m, size, repeats)
-                                         : batch(m, size, repeats);
+        const struct took took =
+            current->most ? from_one_root(size, repeats) : batch(size, repeats);
         const int is_quiet = !has_cores || took.interrupts == 0;
         spent += took.seconds;
-        if (!m->most && took.seconds < aim / 2 && repeats < MAX_REPEATS) {
+        if (!current->most && took.seconds < aim / 2 && repeats < MAX_REPEATS) {
             repeats = more(repeats, took.seconds, aim); /* too short to count */
         } else if (is_quiet || spent > PATIENCE * seconds) {
             const double all = repeats * each, us = took.seconds * 1e6;
-            value[n++] = strchr(m->unit, '/') ? all / us : us / all;
+            value[n++] = strchr(current->unit, '/') ? all / us : us / all;
         }
     }
-    print(m->name, size, m->unit, value, n);
+    print(current->name, size, current->unit, value, n);
 }
 
 /* Allocates zeroed memory and touches all pages. */
@@ -385,25 +476,22 @@ static char *buffer(size_t bytes)
 
 static void measure(const char *name, int size, double seconds)
 {
-    const struct measurement *m = measurements;
-    const struct measurement *end = m + sizeof measurements / sizeof *measurements;
+    const struct measurement *end = measurements + sizeof measurements / sizeof *measurements;
     size_t places;
 
-    while (m < end && strcmp(m->name, name) != 0)
-        m++;
-    if (m == end)
+    current = measurements;
+    while (current < end && strcmp(current->name, name) != 0)
+        current++;
+    if (current == end)
         refuse("no such measurement; the table in bench.c has the names");
-    if (m->pair && ranks != 2)
+    if (current->pair && ranks != 2)
         refuse("this measurement is between two ranks; start it with -n 2");
     if (size < 0 || size > MAX_SIZE || !(seconds > 0))
         refuse("seconds are above 0 and sizes between 0 and 33554432");
-    places = (size_t)(m->messages == EVERY ? ranks : m->messages);
+    places = (size_t)(current->messages == EVERY ? ranks : current->messages);
     outgoing = buffer(places * (size_t)size);
     incoming = buffer(places * (size_t)size);
-    has_looked = 0;
-    if (m->most)
-        prepare(size);
-    sample(m, size, seconds);
+    sample(size, seconds);
     free(incoming);
     free(outgoing);
 }
@@ -419,12 +507,6 @@ static void print_library(void)
     if (me == 0)
         printf("library %.*s\n", (int)strcspn(text, "\n"), text);
     fflush(stdout);
-}
-
-static void measure_all(int count, char **words, double seconds)
-{
-    for (int i = 0; i + 1 < count; i += 2)
-        measure(words[i], atoi(words[i + 1]), seconds);
 }
 
 static FILE *turns_of(const char *prefix)
@@ -505,7 +587,8 @@ int main(int argc, char **argv)
         take_turns(file, (unsigned)limit);
     } else if (argc >= 4 && argc % 2 == 0) {
         pin();
-        measure_all(argc - 2, argv + 2, atof(form));
+        for (int i = 2; i < argc; i += 2)
+            measure(argv[i], atoi(argv[i + 1]), atof(form));
     } else {
         refuse("write: bench SECONDS NAME SIZE..., for example: bench 0.1 latency 8");
     }

@@ -1,6 +1,6 @@
 //! Tests `pombo bench`: every measurement gives a figure for this library. No test asserts on the values.
 
-use crate::programs::job;
+use crate::programs::{compile, job, source};
 use crate::support::{directory, pombo};
 
 fn bench(place: &std::path::Path, words: &str) -> crate::support::Outcome {
@@ -14,12 +14,14 @@ fn every_measurement_has_a_figure() {
     let place = directory("bench");
     let outcome = bench(
         &place,
-        "-n 2,3 --check --json figures.json --plot figures.svg",
+        "-n 2,3 --check --json figures.json --markdown figures.md --plot figures.svg",
     );
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     for name in [
         "latency 1 MiB",
         "bandwidth 8 KiB",
+        "latency unwritten 64 KiB",
+        "bandwidth unwritten 1 MiB",
         "bidirectional 64 KiB",
         "rate equal tags 8 B",
         "rate any source 8 B",
@@ -38,8 +40,18 @@ fn every_measurement_has_a_figure() {
     }
     let figures = std::fs::read_to_string(place.join("figures.json")).unwrap();
     assert!(figures.contains("pombo-shm"), "{figures}");
+    let figures: serde_json::Value = serde_json::from_str(&figures).unwrap();
+    let row = &figures["measurements"][0];
+    assert_eq!(row["name"], "latency");
+    assert!(
+        row["turns"]
+            .as_array()
+            .is_some_and(|turns| !turns.is_empty())
+    );
+    let table = std::fs::read_to_string(place.join("figures.md")).unwrap();
+    assert!(table.contains("\n| bcast 1 MiB | 3 | "), "{table}");
     let drawing = std::fs::read_to_string(place.join("figures.svg")).unwrap();
-    assert!(drawing.contains("polyline"), "{drawing}");
+    assert!(drawing.contains("no other library"), "{drawing}");
 }
 
 #[test]
@@ -47,12 +59,55 @@ fn one_kind_alone() {
     let place = directory("bench-only");
     let outcome = bench(&place, "-n 2,4 --only barrier");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
+    // Two ranks have a row for each state of the line, where each has a core.
     let rows = outcome
         .out
         .lines()
-        .filter(|line| line.starts_with("barrier"));
-    assert_eq!(rows.count(), 2, "{}", outcome.out);
+        .filter_map(|line| line.strip_prefix("barrier"));
+    let ranks = rows.filter_map(|row| row.split_whitespace().next());
+    let mut ranks: Vec<&str> = ranks.collect();
+    ranks.dedup();
+    assert_eq!(ranks, ["2", "4"], "{}", outcome.out);
     assert!(!outcome.out.contains("launch"), "{}", outcome.out);
+}
+
+#[test]
+fn without_copies_from_process_to_process() {
+    let place = directory("bench-no-cma");
+    let outcome = bench(&place, "-n 2 --no-cma --only bandwidth");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert!(outcome.out.contains("bandwidth 1 MiB"), "{}", outcome.out);
+}
+
+#[test]
+fn a_wrong_byte_ends_the_measurement() {
+    let place = directory("bench-wrong-byte");
+    let program = place.join("bench");
+    // Both files are one program: the first one changes a byte of what the second one receives.
+    let bench = source("examples/ported/bench.c");
+    let bench = bench.to_str().unwrap();
+    compile(&source("tests/c/wrong_byte.c"), &program, &["-O3", bench]);
+    for (words, wrong) in [
+        ("latency 8", false),
+        ("latency 1001", true),
+        ("latency-unwritten 1001", false),
+        ("bandwidth 1001", true),
+        ("bcast 1001", true),
+        ("allreduce 1008", true),
+        ("alltoall 1001", true),
+    ] {
+        let mut command = pombo(["run", "-n", "2"]);
+        command.arg(&program).arg("0.001").args(words.split(' '));
+        let outcome = job(&mut command);
+        let expected = format!("a wrong byte in {words}");
+        assert_eq!(
+            outcome.err.contains(&expected),
+            wrong,
+            "{words}: {}",
+            outcome.err
+        );
+        assert_eq!(outcome.code == 0, !wrong, "{words}: {}", outcome.err);
+    }
 }
 
 #[test]

@@ -130,10 +130,10 @@ pub(crate) fn main(language: Language, arguments: &[OsString]) -> Result<u8, Err
     Err(Error::file("run compiler", &line[0])(error))
 }
 
-/// Compiles one C program for `demo`.
-pub(crate) fn compile(source: &Path, program: &Path) -> Result<(), Error> {
+/// Compiles one C program for `demo` or `bench`, with this option of all compilers, such as -O2.
+pub(crate) fn compile(source: &Path, program: &Path, optimised: &str) -> Result<(), Error> {
     let arguments = [
-        OsString::from("-O2"),
+        OsString::from(optimised),
         "-o".into(),
         program.into(),
         source.into(),

@@ -1,6 +1,7 @@
 //! Interleaves the libraries: in each round of a measurement every library measures for a short time, so that a
 //! disturbance of the machine affects all alike. Only `bench` uses it.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::bench_process::{LIMIT, Session};
@@ -11,6 +12,7 @@ use super::measured_value::{Figure, Key, Spread};
 use super::network_namespaces::Hosts;
 use super::plan::{self, Effort, LAUNCH, Task};
 use super::results::Results;
+use super::state::{Lines, State};
 use super::table::number;
 use crate::console::{progress, warn};
 
@@ -29,6 +31,22 @@ pub(super) struct Interleaved<'a> {
     pub(super) failed: Vec<usize>,
 }
 
+/// A measurement that may have further rounds.
+struct Unfinished<'t> {
+    task: &'t Task,
+    /// What stands before its figures in a line of progress.
+    title: String,
+    /// Whether the line between two cores is measured before and after each turn.
+    has_line: bool,
+    /// The number of the next round.
+    round: usize,
+    /// The libraries that take part.
+    is_in: Vec<bool>,
+}
+
+/// The time between two looks at the line, while every measurement waits for its other state.
+const NAP: Duration = Duration::from_millis(100);
+
 /// The sessions in the order of the libraries; `None` for a library that has failed.
 pub(super) type Sessions<'a> = Vec<Option<Session<'a>>>;
 
@@ -40,21 +58,39 @@ impl<'a> Interleaved<'a> {
         (self.results, is_whole)
     }
 
-    /// Measures messages on this many ranks.
+    /// Measures messages on this many ranks. A measurement that has enough turns in the present state of the line gives
+    /// way to the next, and comes again for the other state.
     pub(super) fn messages(&mut self, ranks: u32) {
         let tasks = plan::tasks(ranks, self.only);
         if tasks.is_empty() {
             return;
         }
         let mut sessions = self.sessions(ranks, |_| true);
-        for (index, task) in tasks.iter().enumerate() {
-            progress(&format!(
-                "{ranks} ranks, {} of {}: ",
-                index + 1,
-                tasks.len()
-            ));
-            self.results.lines.extend(layers::line(self.cores));
-            self.task(task, ranks, &mut sessions);
+        // A pair of cores says nothing of ranks that take turns on them.
+        let has_line = self.hosts.is_none() && (2..=self.cores).contains(&(ranks as usize));
+        let total = tasks.len();
+        let tasks = tasks.iter().enumerate();
+        let mut open: Vec<Unfinished<'_>> = tasks
+            .map(|(index, task)| Unfinished {
+                has_line,
+                ..self.begin(task, &format!("{ranks} ranks, {} of {total}", index + 1))
+            })
+            .collect();
+        let mut waited = Duration::ZERO;
+        while !open.is_empty() && waited <= self.effort.wait {
+            let mut is_idle = true;
+            for task in &mut open {
+                is_idle &= !self.rounds(task, ranks, &mut sessions);
+            }
+            open.retain(|task| !self.is_done(task, ranks, &sessions));
+            if is_idle && !open.is_empty() {
+                if waited.is_zero() && !self.effort.wait.is_zero() {
+                    let count = open.len();
+                    progress(&format!("{count} wait for the other state of the line\n"));
+                }
+                thread::sleep(NAP);
+                waited += NAP;
+            }
         }
         self.end(sessions, ranks, LIMIT);
     }
@@ -97,45 +133,132 @@ impl<'a> Interleaved<'a> {
         sessions
     }
 
-    /// Runs the rounds of one measurement.
-    pub(super) fn task(&mut self, task: &Task, ranks: u32, sessions: &mut Sessions<'a>) {
-        let does = |one: &Library| one.measures(task.name);
-        let mut is_in: Vec<bool> = self.libraries.iter().map(does).collect();
-        for round in 0..self.effort.rounds {
-            // Every round begins with another library.
-            for turn in 0..sessions.len() {
-                let who = (turn + round) % sessions.len();
-                if !is_in[who] {
-                    continue;
-                }
-                let Some(session) = &mut sessions[who] else {
-                    continue;
-                };
-                let began = Instant::now();
-                if let Some(mut figure) = session.measure(task, self.effort.seconds) {
-                    task.label.clone_into(&mut figure.key.name);
-                    self.results.add(round, who, figure);
-                } else if let Some(session) = sessions[who].take() {
-                    self.fails(who, ranks, &session.abandon());
-                }
-                is_in[who] = began.elapsed() < self.effort.patience;
-            }
-        }
-        progress(&self.summary(task, ranks));
+    /// Runs all rounds of one measurement between hosts.
+    pub(super) fn task(
+        &mut self,
+        task: &Task,
+        ranks: u32,
+        title: &str,
+        sessions: &mut Sessions<'a>,
+    ) {
+        let mut task = self.begin(task, title);
+        self.rounds(&mut task, ranks, sessions);
     }
 
-    /// Returns the medians of one measurement as a line.
-    fn summary(&self, task: &Task, ranks: u32) -> String {
-        let rows = &self.results.rows;
-        let row = rows.iter().find(|row| {
-            row.key.ranks == ranks && row.key.size == task.size && row.key.name == task.label
-        });
-        let Some(row) = row else {
-            return format!("{}: nobody\n", task.label);
+    fn begin<'t>(&self, task: &'t Task, title: &str) -> Unfinished<'t> {
+        let does = |one: &Library| one.measures(task.name);
+        Unfinished {
+            task,
+            title: title.to_owned(),
+            has_line: false,
+            round: 0,
+            is_in: self.libraries.iter().map(does).collect(),
+        }
+    }
+
+    /// Runs rounds until every library has enough turns in the state that the line has now, or until it changes. Returns
+    /// whether there was anything to do.
+    fn rounds(
+        &mut self,
+        task: &mut Unfinished<'_>,
+        ranks: u32,
+        sessions: &mut Sessions<'a>,
+    ) -> bool {
+        let mut line = self.line(task);
+        let state = State::of_line(line);
+        let before = task.round;
+        while State::of_line(line) == state
+            && task.round < self.most_rounds()
+            && !self.has_enough(task, ranks, sessions, state)
+        {
+            line = self.round(task, ranks, sessions, line);
+        }
+        let did = task.round > before;
+        if did && self.has_enough(task, ranks, sessions, state) {
+            let summary = self.summary(task, ranks, state);
+            progress(&format!("{}: {summary}", task.title));
+        }
+        did
+    }
+
+    /// Returns the nanoseconds of the line, where it is measured.
+    fn line(&self, task: &Unfinished<'_>) -> Option<f64> {
+        task.has_line.then(|| layers::line(self.cores)).flatten()
+    }
+
+    /// Returns how many rounds a measurement has at most, with those in which the state changed.
+    fn most_rounds(&self) -> usize {
+        self.effort.rounds * 5 / 2
+    }
+
+    fn is_done(&self, task: &Unfinished<'_>, ranks: u32, sessions: &Sessions<'a>) -> bool {
+        let states: &[State] = match task.has_line {
+            true => &[State::Near, State::Far],
+            false => &[State::Shared],
+        };
+        let has_all = |state: &State| self.has_enough(task, ranks, sessions, *state);
+        task.round >= self.most_rounds() || states.iter().all(has_all)
+    }
+
+    fn has_enough(
+        &self,
+        task: &Unfinished<'_>,
+        ranks: u32,
+        sessions: &Sessions<'a>,
+        state: State,
+    ) -> bool {
+        let row = self.results.row(task.task.label, task.task.size, ranks);
+        let turns = |who| row.map_or(0, |row| row.count(who, state));
+        (0..sessions.len())
+            .filter(|&who| task.is_in[who] && sessions[who].is_some())
+            .all(|who| turns(who) >= self.effort.rounds)
+    }
+
+    /// Lets every library measure once, and measures the line after each. Takes and returns what the line took last.
+    fn round(
+        &mut self,
+        task: &mut Unfinished<'_>,
+        ranks: u32,
+        sessions: &mut Sessions<'a>,
+        mut line: Option<f64>,
+    ) -> Option<f64> {
+        // Every round begins with another library.
+        for turn in 0..sessions.len() {
+            let who = (turn + task.round) % sessions.len();
+            if !task.is_in[who] {
+                continue;
+            }
+            let Some(session) = &mut sessions[who] else {
+                continue;
+            };
+            let began = Instant::now();
+            let figure = session.measure(task.task, self.effort.seconds);
+            task.is_in[who] = began.elapsed() < self.effort.patience;
+            let after = self.line(task);
+            let lines: Lines = line.zip(after).map(<[f64; 2]>::from);
+            line = after;
+            if let Some(mut figure) = figure {
+                task.task.label.clone_into(&mut figure.key.name);
+                self.results.add(task.round, who, figure, lines);
+            } else if let Some(session) = sessions[who].take() {
+                self.fails(who, ranks, &session.abandon());
+            }
+        }
+        task.round += 1;
+        line
+    }
+
+    /// Returns the medians of one measurement in this state as a line.
+    fn summary(&self, task: &Unfinished<'_>, ranks: u32, state: State) -> String {
+        let Some(row) = self.results.row(task.task.label, task.task.size, ranks) else {
+            return format!("{}: nobody\n", task.task.label);
         };
         let mut line = row.key.to_string();
+        if task.has_line {
+            line += &format!(" {}", state.name());
+        }
         for (who, library) in self.libraries.iter().enumerate() {
-            if let Some(spread) = row.spread(who) {
+            if let Some(spread) = row.spread(who, state) {
                 line += &format!("  {} {}", library.name, number(spread.median));
             }
         }
@@ -165,7 +288,7 @@ impl<'a> Interleaved<'a> {
                 results.describe(who, &version);
             }
             if let Some(figure) = Figure::parse(line, ranks) {
-                results.add(round, who, figure);
+                results.add(round, who, figure, None);
             }
         });
         let End::Done { took } = end else {
@@ -179,7 +302,8 @@ impl<'a> Interleaved<'a> {
             unit: "ms".to_owned(),
         };
         let spread = Spread::of(took.as_secs_f64() * 1e3);
-        self.results.add(round, who, Figure { key, spread });
+        let figure = Figure { key, spread };
+        self.results.add(round, who, figure, None);
         true
     }
 

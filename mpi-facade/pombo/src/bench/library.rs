@@ -55,12 +55,13 @@ pub(super) const AUTH: [&str; 2] = ["full", "off"];
 const HOSTS: &str = "hosts";
 
 /// Settings by which other libraries use TCP, also between two ranks of one machine: for Open MPI, for MPICH, for
-/// libfabric and UCX below it.
-const THROUGH_TCP: [(&str, &str); 6] = [
+/// Intel's, for libfabric and UCX below them.
+const THROUGH_TCP: [(&str, &str); 7] = [
     ("OMPI_MCA_pml", "ob1"),
     ("OMPI_MCA_btl", "tcp,self"),
     ("MPIR_CVAR_NOLOCAL", "1"),
     ("MPIR_CVAR_CH4_SHM_ENABLE", "0"),
+    ("I_MPI_FABRICS", "ofi"),
     ("FI_PROVIDER", "tcp"),
     ("UCX_TLS", "tcp,self"),
 ];
@@ -73,15 +74,16 @@ const INSTALLED: [[&str; 3]; 3] = [
     ["mpi", "mpicc", "mpiexec"],
 ];
 
-/// Settings for Open MPI 4 and 5, without effect on others: run as any user, allow more ranks than cores, and leave
-/// pinning to the program.
-const USUAL_SETTINGS: [(&str, &str); 6] = [
+/// Settings for Open MPI 4 and 5 and for Intel's, without effect on others: run as any user, allow more ranks than
+/// cores, and leave pinning to the program.
+const USUAL_SETTINGS: [(&str, &str); 7] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
     ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
     ("OMPI_MCA_hwloc_base_binding_policy", "none"),
     ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
     ("PRTE_MCA_hwloc_default_binding_policy", "none"),
+    ("I_MPI_PIN", "0"),
 ];
 
 /// Settings for more ranks than cores: yield. MPICH's setting has an effect only if its build supports it.
@@ -103,8 +105,13 @@ const TUNED_SETTINGS: [(&str, &str); 8] = [
     ("MPIR_CVAR_IBCAST_RING_CHUNK_SIZE", "16384"),
 ];
 
+/// Settings for MPICH 5 where no process copies from another: it looks no further, and ends the job.
+const NO_CMA_SETTINGS: [(&str, &str); 1] = [("MPIR_CVAR_CH4_CMA_ENABLE", "0")];
+
 /// A compiler that takes longer counts as a hang.
 const COMPILE_LIMIT: Duration = Duration::from_secs(120);
+/// The option of all compilers: with it they write and compare messages by vectors.
+const OPTIMISED: &str = "-O3";
 
 /// The origin of a library's program.
 #[derive(Clone, PartialEq)]
@@ -113,6 +120,8 @@ enum ProgramSource {
     Ours,
     /// The compiler of another library.
     Theirs(PathBuf),
+    /// Our compiler; the program runs on the library of the standard ABI in this directory.
+    StandardAbi(PathBuf),
     /// This executable, with a subcommand and its first argument.
     Subcommand([&'static str; 2]),
 }
@@ -132,10 +141,9 @@ pub(super) struct Library {
     pub(super) is_tuned: bool,
     /// The compiled program.
     program: PathBuf,
+    /// The program that starts the launcher and forbids copies from process to process, if any.
+    through: Option<PathBuf>,
 }
-
-/// Compiler and launcher of another library.
-type Tools = [PathBuf; 2];
 
 /// Returns the names of our networks.
 pub(super) fn networks() -> Vec<&'static str> {
@@ -162,6 +170,7 @@ pub(super) fn ours(networks: &[String]) -> Result<Vec<Library>, Error> {
         auth: None,
         is_tuned: false,
         program: PathBuf::new(),
+        through: None,
     });
     Ok(ours.collect())
 }
@@ -223,6 +232,7 @@ pub(super) fn bursts(kinds: &[Bursts]) -> Result<Vec<Library>, Error> {
         auth: None,
         is_tuned: false,
         program: PathBuf::new(),
+        through: None,
     };
     Ok(kinds.iter().map(one).collect())
 }
@@ -251,29 +261,31 @@ pub(super) fn networks_for(names: &[String], hosts: bool) -> Result<Vec<String>,
 fn found(against: &[PathBuf]) -> Result<Vec<Library>, Error> {
     let mut found = Vec::new();
     for directory in against {
-        add(&mut found, &name_of(directory), tools_in(directory)?);
+        let (source, launcher) = tools_in(directory)?;
+        add(&mut found, &name_of(directory), source, launcher);
     }
     for [name, compiler, launcher] in INSTALLED {
         if let (Some(compiler), Some(launcher)) = (in_path(compiler), in_path(launcher)) {
-            add(&mut found, name, [compiler, launcher]);
+            add(&mut found, name, ProgramSource::Theirs(compiler), launcher);
         }
     }
     Ok(found)
 }
 
-fn tools_in(directory: &Path) -> Result<Tools, Error> {
-    let tool = |name: &str| {
-        let path = std::path::absolute(directory.join("bin").join(name)).ok();
+/// Returns how a program comes to run on the library in this directory, and its launcher.
+fn tools_in(directory: &Path) -> Result<(ProgramSource, PathBuf), Error> {
+    let file = |name: &str| {
+        let path = std::path::absolute(directory.join(name)).ok();
         path.filter(|path| path.is_file())
     };
-    match (tool("mpicc"), tool("mpiexec")) {
-        (Some(compiler), Some(launcher)) => Ok([compiler, launcher]),
-        _ => Err(Error::Value {
-            what: "--against",
-            given: directory.display().to_string(),
-            want: "a directory that has bin/mpicc and bin/mpiexec",
-        }),
-    }
+    let library = file("lib/libmpi_abi.so.1").and_then(|file| Some(file.parent()?.to_owned()));
+    let compiler = file("bin/mpicc").map(ProgramSource::Theirs);
+    let source = compiler.or(library.map(ProgramSource::StandardAbi));
+    source.zip(file("bin/mpiexec")).ok_or_else(|| Error::Value {
+        what: "--against",
+        given: directory.display().to_string(),
+        want: "a directory that has bin/mpiexec, and bin/mpicc or lib/libmpi_abi.so.1",
+    })
 }
 
 /// Returns the last component of a directory.
@@ -285,14 +297,16 @@ fn name_of(directory: &Path) -> String {
     text.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// Adds a library, unless it has the compiler of another one or our own. A name that occurs again gets a number.
-fn add(found: &mut Vec<Library>, name: &str, [compiler, launcher]: Tools) {
-    let real = compiler.canonicalize().unwrap_or_else(|_| compiler.clone());
-    let is_same = |other: &Library| {
-        let theirs = other.compiler().map(Path::canonicalize);
-        matches!(theirs, Some(Ok(theirs)) if theirs == real)
+/// Adds a library, unless it has the compiler or the directory of another one, or our own. A name that occurs again gets
+/// a number.
+fn add(found: &mut Vec<Library>, name: &str, source: ProgramSource, launcher: PathBuf) {
+    let real = |source: &ProgramSource| {
+        let path = source.path()?;
+        Some(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
     };
-    if real.file_name() == Some(OURS.as_ref()) || found.iter().any(is_same) {
+    let own = real(&source);
+    let is_ours = own.as_ref().and_then(|path| path.file_name()) == Some(OURS.as_ref());
+    if is_ours || found.iter().any(|other| real(&other.source) == own) {
         return;
     }
     let is_free = |name: &String| found.iter().all(|other| other.name != *name);
@@ -302,12 +316,13 @@ fn add(found: &mut Vec<Library>, name: &str, [compiler, launcher]: Tools) {
         .find(is_free);
     found.extend(name.map(|name| Library {
         name,
-        source: ProgramSource::Theirs(compiler),
+        source,
         launcher,
         network: &NETWORKS[0],
         auth: None,
         is_tuned: false,
         program: PathBuf::new(),
+        through: None,
     }));
 }
 
@@ -316,6 +331,16 @@ fn in_path(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path)
         .map(|place| place.join(name))
         .find(|file| file.is_file())
+}
+
+impl ProgramSource {
+    /// Returns what tells another library from the others: its compiler, or its directory.
+    fn path(&self) -> Option<&Path> {
+        match self {
+            ProgramSource::Theirs(path) | ProgramSource::StandardAbi(path) => Some(path),
+            _ => None,
+        }
+    }
 }
 
 impl Library {
@@ -330,33 +355,40 @@ impl Library {
         !is_for_broadcasts || name.contains("cast")
     }
 
-    fn compiler(&self) -> Option<&Path> {
-        match &self.source {
-            ProgramSource::Theirs(compiler) => Some(compiler),
-            _ => None,
-        }
-    }
-
     /// Compiles beside the source, with the same options for all.
     pub(super) fn compile(&mut self, source: &Path, jobs: &Jobs) -> Result<End, Error> {
         self.program = source.with_file_name(format!("bench-{}", self.name));
-        if self.is_ours() {
-            compiler::compile(source, &self.program)?;
+        match &self.source {
+            ProgramSource::Theirs(compiler) => {
+                let mut command = Command::new(compiler);
+                let command = command.arg(OPTIMISED).arg("-o");
+                command.args([&*self.program, source]);
+                return Ok(jobs.run(command, COMPILE_LIMIT, |_| {}));
+            }
+            ProgramSource::Ours | ProgramSource::StandardAbi(_) => {
+                compiler::compile(source, &self.program, OPTIMISED)?;
+            }
+            ProgramSource::Subcommand(_) => {}
         }
-        let Some(compiler) = self.compiler() else {
-            let took = Duration::ZERO;
-            return Ok(End::Done { took });
-        };
-        let mut command = Command::new(compiler);
-        command.arg("-O2").arg("-o").args([&*self.program, source]);
-        Ok(jobs.run(&mut command, COMPILE_LIMIT, |_| {}))
+        let took = Duration::ZERO;
+        Ok(End::Done { took })
+    }
+
+    /// Lets this program start the launcher from now on.
+    pub(super) fn start_through(&mut self, program: &Path) {
+        self.through = Some(program.to_owned());
     }
 
     /// Returns the command that starts the program, on hosts or on this machine, still without its arguments.
     pub(super) fn launch(&self, ranks: u32, cores: usize, hosts: Option<&Hosts>) -> Command {
-        let mut command = match hosts {
-            Some(hosts) => hosts.command(&self.launcher),
-            None => Command::new(&self.launcher),
+        let mut command = match (hosts, &self.through) {
+            (Some(hosts), _) => hosts.command(&self.launcher),
+            (None, None) => Command::new(&self.launcher),
+            (None, Some(program)) => {
+                let mut command = Command::new(program);
+                command.arg(&self.launcher);
+                command
+            }
         };
         if let ProgramSource::Subcommand(words) = self.source {
             command.args(words).arg(ranks.to_string());
@@ -374,6 +406,13 @@ impl Library {
             if self.is_tuned {
                 command.envs(TUNED_SETTINGS);
             }
+            if self.through.is_some() {
+                command.envs(NO_CMA_SETTINGS);
+            }
+            if let ProgramSource::StandardAbi(directory) = &self.source {
+                // The program names our directory of libraries, but looks here first.
+                command.env("LD_LIBRARY_PATH", directory);
+            }
         }
         if let Some(hosts) = hosts {
             command.envs(SETTINGS);
@@ -386,7 +425,7 @@ impl Library {
     /// Returns the network that carries the messages between hosts.
     pub(super) fn carrier(&self) -> &'static str {
         match self.source {
-            ProgramSource::Theirs(_) => "TCP",
+            ProgramSource::Theirs(_) | ProgramSource::StandardAbi(_) => "TCP",
             _ => self.network.name,
         }
     }
@@ -419,11 +458,34 @@ impl Library {
 mod tests {
     use super::*;
 
+    fn add_compiler(found: &mut Vec<Library>, name: &str, compiler: &Path) {
+        let source = ProgramSource::Theirs(compiler.to_owned());
+        add(found, name, source, "run".into());
+    }
+
+    #[test]
+    fn a_library_of_the_standard_abi_is_found_by_its_directory() {
+        let mut found = Vec::new();
+        for name in ["impi", "again"] {
+            let source = ProgramSource::StandardAbi("/opt/impi/lib".into());
+            add(&mut found, name, source, "/opt/impi/bin/mpiexec".into());
+        }
+        assert_eq!(found.len(), 1);
+        found[0].start_through(Path::new("filter"));
+        let command = found[0].launch(2, 2, None);
+        assert_eq!(command.get_program(), "filter");
+        assert_eq!(command.get_args().next().unwrap(), "/opt/impi/bin/mpiexec");
+        let path = command
+            .get_envs()
+            .find(|(name, _)| *name == "LD_LIBRARY_PATH");
+        assert_eq!(path.unwrap().1, Some("/opt/impi/lib".as_ref()));
+    }
+
     #[test]
     fn names_are_unique() {
         let mut found = Vec::new();
         for (name, compiler) in [("mpich", "a"), ("other", "b"), ("mpich", "c")] {
-            add(&mut found, name, [compiler.into(), "run".into()]);
+            add_compiler(&mut found, name, compiler.as_ref());
         }
         let names: Vec<&str> = found.iter().map(|library| &*library.name).collect();
         assert_eq!(names, ["mpich", "other", "mpich-2"]);
@@ -434,9 +496,9 @@ mod tests {
         let mut found = Vec::new();
         let compiler = std::env::current_exe().unwrap();
         for name in ["first", "again"] {
-            add(&mut found, name, [compiler.clone(), "run".into()]);
+            add_compiler(&mut found, name, &compiler);
         }
-        add(&mut found, "mpi", ["bin/pombo".into(), "run".into()]);
+        add_compiler(&mut found, "mpi", "bin/pombo".as_ref());
         let names: Vec<&str> = found.iter().map(|library| &*library.name).collect();
         assert_eq!(names, ["first"]);
     }
@@ -446,13 +508,16 @@ mod tests {
         let error = others(&["/nowhere/at/all".into()], &[]).err().unwrap();
         let text = error.to_string();
         assert!(text.contains("/nowhere/at/all"), "{text}");
-        assert!(text.contains("bin/mpicc"), "{text}");
+        assert!(
+            text.contains("bin/mpicc") && text.contains("libmpi_abi"),
+            "{text}"
+        );
     }
 
     #[test]
     fn others_are_launched_with_manners_and_ours_is_not() {
         let mut found = Vec::new();
-        add(&mut found, "other", ["cc".into(), "run".into()]);
+        add_compiler(&mut found, "other", "cc".as_ref());
         let theirs = |ranks| found[0].launch(ranks, 2, None);
         assert_eq!(theirs(2).get_envs().count(), USUAL_SETTINGS.len());
         let yields = USUAL_SETTINGS.len() + YIELD_SETTINGS.len();

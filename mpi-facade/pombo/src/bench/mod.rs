@@ -13,6 +13,7 @@ mod library;
 mod limited_command;
 mod machine;
 mod measured_value;
+mod median_bounds;
 mod multihost;
 mod network_namespaces;
 mod options;
@@ -20,6 +21,7 @@ mod plan;
 mod plot;
 mod program;
 mod results;
+mod state;
 mod table;
 mod targets;
 
@@ -37,19 +39,23 @@ pub(crate) use multihost::burst_broadcast;
 pub(crate) use options::Options;
 use options::create;
 use plan::Effort;
-use program::{compile, prepare};
+use program::{compile, compile_no_cma, prepare};
 use results::Results;
 
+/// Turns in a state of the line without which a measurement has no figure there.
+const LEAST: usize = 7;
 const FULL: Effort = Effort {
     rounds: 11,
     seconds: 0.025,
     starts: 5,
-    patience: Duration::from_secs(1),
+    patience: Duration::from_millis(500),
+    wait: Duration::from_secs(60),
 };
 const QUICK: Effort = Effort {
     rounds: 3,
     seconds: 0.01,
     starts: 1,
+    wait: Duration::ZERO,
     ..FULL
 };
 
@@ -66,10 +72,17 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
         libraries.extend(library::others(&options.against, &networks)?);
     }
     let json = options.json.as_deref().map(create).transpose()?;
+    let page = options.markdown.as_deref().map(create).transpose()?;
     let svg = options.plot.as_deref().map(create).transpose()?;
     let jobs = Jobs::new()?;
     let source = prepare(&options.directory)?;
     compile(&mut libraries, &source, &jobs)?;
+    if options.no_cma {
+        let program = compile_no_cma(source.parent().unwrap_or(&options.directory))?;
+        for library in &mut libraries {
+            library.start_through(&program);
+        }
+    }
     let machine = Machine::here();
     let (results, is_whole) = measure(options, &libraries, &jobs, machine.cores)?;
     let table = table::text(&results);
@@ -83,6 +96,9 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     }
     if let Some((file, path)) = json {
         json::write(&results, &machine, Value::Null, file).map_err(Error::file("write", path))?;
+    }
+    if let Some((file, path)) = page {
+        table::markdown(&results, &machine, file).map_err(Error::file("write", path))?;
     }
     if let Some((file, path)) = svg {
         plot::write(&results, &machine, file).map_err(Error::file("write", path))?;
@@ -113,7 +129,10 @@ fn measure(
         cores,
         only: &options.only,
         hosts: None,
-        results: Results::new(columns),
+        results: Results {
+            least: LEAST.min(effort.rounds),
+            ..Results::new(columns)
+        },
         failed: Vec::new(),
     };
     for &ranks in &options.ranks {

@@ -36,8 +36,8 @@ pub(crate) struct Options {
     /// With --hosts: also with frames that are authenticated whole, or not at all
     #[arg(long, value_name = "HOW", value_delimiter = ',', requires = "hosts", value_parser = PossibleValuesParser::new(library::AUTH))]
     pub(super) auth: Vec<String>,
-    /// Compare with the MPI in this directory, which has bin/mpicc and bin/mpiexec [also: those
-    /// in PATH]
+    /// Compare with the MPI in this directory, which has bin/mpiexec, and bin/mpicc or the standard
+    /// ABI's lib/libmpi_abi.so.1 [also: those in PATH]
     #[arg(long, value_name = "DIR")]
     pub(super) against: Vec<PathBuf>,
     /// Compare with no other library
@@ -52,6 +52,9 @@ pub(crate) struct Options {
     /// Take a tenth of the time, for rough figures
     #[arg(long)]
     pub(super) quick: bool,
+    /// Forbid all libraries to copy from process to process, as containers do
+    #[arg(long, conflicts_with_all = ["hosts", "layers"])]
+    pub(super) no_cma: bool,
     /// Tell which targets of the project are missed
     #[arg(long)]
     pub(super) check: bool,
@@ -61,6 +64,9 @@ pub(crate) struct Options {
     /// Write the figures to this file
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
+    /// Write the table to this file, as Markdown
+    #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
+    pub(super) markdown: Option<PathBuf>,
     /// Draw the figures into this file
     #[arg(long, value_name = "FILE.svg")]
     pub(super) plot: Option<PathBuf>,

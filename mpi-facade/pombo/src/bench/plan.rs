@@ -6,9 +6,11 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Measurements between two ranks.
-const PAIR: [(&str, &[u64]); 7] = [
+const PAIR: [(&str, &[u64]); 9] = [
     ("latency", &[0, 8, 64, KIB, 8 * KIB, 64 * KIB, MIB]),
+    ("latency-unwritten", &[8, 8 * KIB, 64 * KIB, MIB]),
     ("bandwidth", &[KIB, 8 * KIB, 64 * KIB, MIB]),
+    ("bandwidth-unwritten", &[8 * KIB, 64 * KIB, MIB]),
     ("bidirectional", &[KIB, 8 * KIB, 64 * KIB, MIB]),
     ("rate-equal-tags", &[8]),
     ("rate-distinct-tags", &[8]),
@@ -51,7 +53,7 @@ impl Task {
 
 /// The duration of the measurements.
 pub(super) struct Effort {
-    /// Turns of each library in each measurement.
+    /// Turns of each library in each measurement, and in each state of the line.
     pub(super) rounds: usize,
     /// Seconds of each turn.
     pub(super) seconds: f32,
@@ -60,6 +62,16 @@ pub(super) struct Effort {
     /// Longest turn. A library that exceeds it gets no more turns in this measurement: it is so far behind that one
     /// figure suffices.
     pub(super) patience: Duration,
+    /// How long a state of the line is waited for that measurements still lack.
+    pub(super) wait: Duration,
+}
+
+/// How unwritten measurements end: what they send is not written before, and no target holds for them.
+const UNWRITTEN: &str = "-unwritten";
+
+/// Returns whether messages of this measurement are neither written before they are sent nor read.
+pub(super) fn is_unwritten(name: &str) -> bool {
+    name.ends_with(UNWRITTEN)
 }
 
 /// Returns the measurements for this many ranks whose names begin with one of the words; without words all.
@@ -95,7 +107,7 @@ mod tests {
     #[test]
     fn a_pair_measures_more() {
         assert_eq!(tasks(8, &[]).len(), 19);
-        assert_eq!(tasks(2, &[]).len(), 19 + 19);
+        assert_eq!(tasks(2, &[]).len(), 19 + 19 + 7);
     }
 
     #[test]

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::library::Library;
 use super::limited_command::{End, Jobs};
+use crate::compiler;
 use crate::console::{progress, warn};
 use crate::error::Error;
 
 pub(super) const SOURCE: &str = include_str!("../../../../examples/ported/bench.c");
+const NO_CMA: &str = include_str!("no_cma.c");
 
 /// Writes the source into the directory and returns its path.
 pub(super) fn prepare(directory: &Path) -> Result<PathBuf, Error> {
@@ -19,6 +21,15 @@ pub(super) fn prepare(directory: &Path) -> Result<PathBuf, Error> {
     let source = directory.join("bench.c");
     fs::write(&source, SOURCE).map_err(Error::file("write", &source))?;
     Ok(source)
+}
+
+/// Compiles the program that forbids its command to copy from process to process, and returns its path.
+pub(super) fn compile_no_cma(directory: &Path) -> Result<PathBuf, Error> {
+    let source = directory.join("no_cma.c");
+    let program = directory.join("no_cma");
+    fs::write(&source, NO_CMA).map_err(Error::file("write", &source))?;
+    compiler::compile(&source, &program, "-O1")?;
+    Ok(program)
 }
 
 /// Compiles for all libraries. A library whose compiler fails is reported and left out, unless it is our own.

@@ -32,7 +32,7 @@ struct Files {
 pub(crate) fn main(directory: &Path, ranks: usize) -> Result<u8, Error> {
     let files = Files::prepare(directory)?;
     tell(&format!("compiling {}", files.source.display()));
-    compiler::compile(&files.source, &files.program)?;
+    compiler::compile(&files.source, &files.program, "-O2")?;
     tell(&format!("mpirun -n {ranks} ./heat heat.deck"));
     let code = run::launch(&request(&files, ranks))?;
     if code == 0 {

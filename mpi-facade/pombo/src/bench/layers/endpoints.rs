@@ -3,6 +3,7 @@
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
+use std::time::Instant;
 
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::memory::Part;
@@ -11,7 +12,7 @@ use pombo_mpi::message_header::{FINGERPRINT, MpiComposition, MpiHeader, MpiPatte
 use pombo_netdrivers::shm::{FRAME_LIMIT, Segment, Shm};
 
 use super::super::measured_value::Spread;
-use super::pair::{Failure, Outcome, Pattern, Rank, measure};
+use super::pair::{Failure, Outcome, Pattern, Rank, measure, pin};
 
 /// Measures the machine itself: a cache line that carries only a number.
 pub(super) fn line(pattern: Pattern, size: usize, seconds: f32) -> Result<Option<Spread>, Failure> {
@@ -19,13 +20,42 @@ pub(super) fn line(pattern: Pattern, size: usize, seconds: f32) -> Result<Option
         return Ok(None);
     }
     let lines = [CacheLine::default(), CacheLine::default()];
-    let ranks = [0, 1].map(|rank| Ends {
-        mine: &lines[rank],
-        theirs: &lines[1 - rank],
-        sent: 0,
-        received: 0,
-    });
-    measure(pattern, size, seconds, ranks).map(Some)
+    measure(pattern, size, seconds, Ends::of(&lines)).map(Some)
+}
+
+/// Batches of a short measurement and round trips of each: together some 0.2 ms where cores are near, 1 ms where far.
+const SHORT_BATCHES: usize = 20;
+const SHORT_REPEATS: u32 = 50;
+
+/// Measures a cache line so briefly that it fits between two turns. Returns nanoseconds from core to core: the lower
+/// quartile of the batches, so that disturbances do not count.
+pub(super) fn line_now() -> Result<f64, Failure> {
+    let lines = [CacheLine::default(), CacheLine::default()];
+    let [mut zero, mut one] = Ends::of(&lines);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            pin(1);
+            // The first batch, in which the threads meet, is not timed.
+            for _ in 0..(SHORT_BATCHES as u32 + 1) * SHORT_REPEATS {
+                one.receive(&mut []).and_then(|()| one.send(&[]))?;
+            }
+            Outcome::Ok(())
+        });
+        let asking = scope.spawn(move || {
+            pin(0);
+            let mut batch = || {
+                let began = Instant::now();
+                for _ in 0..SHORT_REPEATS {
+                    zero.send(&[]).and_then(|()| zero.receive(&mut []))?;
+                }
+                Ok(began.elapsed().as_secs_f64() * 1e9 / f64::from(2 * SHORT_REPEATS))
+            };
+            batch()?;
+            let times: Result<Vec<f64>, Failure> = (0..SHORT_BATCHES).map(|_| batch()).collect();
+            Ok(Spread::among(times?.into_iter()).low)
+        });
+        asking.join().map_err(|_| "a thread panicked")?
+    })
 }
 
 pub(super) fn driver(
@@ -77,6 +107,17 @@ struct Ends<'a> {
 
 /// Number of loads without success after which a rank yields, because the other one seems to have no core of its own.
 const LOOKS: u32 = 10_000;
+
+impl<'a> Ends<'a> {
+    fn of(lines: &'a [CacheLine; 2]) -> [Ends<'a>; 2] {
+        [0, 1].map(|rank| Ends {
+            mine: &lines[rank],
+            theirs: &lines[1 - rank],
+            sent: 0,
+            received: 0,
+        })
+    }
+}
 
 impl Rank for Ends<'_> {
     fn send(&mut self, _bytes: &[u8]) -> Outcome {
@@ -205,5 +246,6 @@ mod tests {
         let line = |size| line(Pattern::PingPong, size, 0.001).unwrap();
         assert!(line(8).is_some_and(|spread| spread.low <= spread.high));
         assert_eq!(line(64), None);
+        assert!(line_now().unwrap() > 0.0);
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn measure(
                 .as_mut()
                 .and_then(|s| s.measure(&task, effort.seconds))
             {
-                results.add(round, TOP, figure);
+                results.add(round, TOP, figure, None);
             }
         }
     }
@@ -101,18 +101,16 @@ fn below(
             unit: unit.to_owned(),
         };
         if let Some(spread) = spread {
-            results.add(round, column, Figure { key, spread });
+            results.add(round, column, Figure { key, spread }, None);
         }
     }
     Ok(())
 }
 
-/// Returns the nanoseconds in which a cache line goes from one core to another now: the lower quartile, so that
-/// disturbances do not count. Returns `None` with one core.
+/// Returns the nanoseconds in which a cache line goes from one core to another now. Returns `None` with one core.
 pub(super) fn line(cores: usize) -> Option<f64> {
     if cores < 2 {
         return None;
     }
-    let spread = endpoints::line(Pattern::PingPong, 0, 0.005).ok()??;
-    Some(spread.low * 1e3)
+    endpoints::line_now().ok()
 }

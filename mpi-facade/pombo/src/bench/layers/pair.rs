@@ -74,7 +74,7 @@ pub(super) fn measure<R: Rank + Send>(
 
 /// Pins this thread to the core of that number among the allowed cores, as the ranks of `bench.c` do. Without pinning
 /// the figures are worse, but not wrong.
-fn pin(rank: usize) {
+pub(super) fn pin(rank: usize) {
     let this = Pid::from_raw(0);
     let Ok(allowed) = sched_getaffinity(this) else {
         return;

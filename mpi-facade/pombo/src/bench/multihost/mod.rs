@@ -22,7 +22,7 @@ use super::options::{Options, create};
 use super::plan::Effort;
 use super::program::{compile, prepare};
 use super::results::Results;
-use crate::console::{progress, tell};
+use crate::console::tell;
 use crate::error::Error;
 use link_ceiling::Link;
 use plan::Stage;
@@ -35,12 +35,14 @@ const FAST: Effort = Effort {
     seconds: 0.03,
     starts: 0,
     patience: Duration::from_secs(1),
+    wait: Duration::ZERO,
 };
 const SLOW: Effort = Effort {
     rounds: 3,
     seconds: 0.2,
     starts: 0,
     patience: Duration::from_secs(2),
+    wait: Duration::ZERO,
 };
 const SIZES: Effort = Effort {
     rounds: 1,
@@ -143,8 +145,8 @@ fn measure_stage<'a>(
         hosts.shape(rate)?;
         bench.effort = if options.quick { &QUICK } else { effort };
         for task in tasks {
-            progress(&format!("{} hosts, MTU {}: ", stage.ranks, stage.mtu));
-            bench.task(task, stage.ranks, &mut sessions);
+            let title = format!("{} hosts, MTU {}", stage.ranks, stage.mtu);
+            bench.task(task, stage.ranks, &title, &mut sessions);
         }
     }
     hosts.shape(None)?;

@@ -10,6 +10,7 @@ use super::super::machine::Machine;
 use super::super::network_namespaces::BURST;
 use super::super::plot::{Drawing, Outcome, save};
 use super::super::results::Results;
+use super::super::state::State;
 use super::burst_broadcast::KINDS;
 use super::link_ceiling::Link;
 use super::plan::{FLOAT, PUBLISHED, PUBLISHED_SIZES};
@@ -127,7 +128,12 @@ fn curve(results: &Results, who: usize, one: &Library, ranks: u32) -> Curve {
     let rows = results.rows.iter();
     let rows = rows.filter(|row| row.key.name == PUBLISHED && row.key.ranks == ranks);
     let mut points: Vec<Point> = rows
-        .filter_map(|row| Some(((row.key.size / FLOAT) as f64, row.spread(who)?.median)))
+        .filter_map(|row| {
+            Some((
+                (row.key.size / FLOAT) as f64,
+                row.spread(who, State::Shared)?.median,
+            ))
+        })
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     // A library and its tuned variant have one colour.

@@ -4,6 +4,7 @@ use super::super::library::Library;
 use super::super::measured_value::Spread;
 use super::super::network_namespaces::{BURST, MTU, QUEUE};
 use super::super::results::{Results, Row};
+use super::super::state::State;
 use super::super::table::{ABSENT, aligned, cell};
 use super::link_ceiling::Link;
 use super::plan::{BANDWIDTHS, CASTS, SHORTEST};
@@ -59,7 +60,7 @@ fn spread(results: &Results, who: usize, name: &str, ranks: u32, size: u64) -> O
     let mut rows = results.rows.iter();
     let row =
         rows.find(|row| (&*row.key.name, row.key.ranks, row.key.size) == (name, ranks, size))?;
-    row.spread(who)
+    row.spread(who, State::Shared)
 }
 
 fn casts(results: &Results, link: &Link, libraries: &[Library], ranks: &[u32]) -> Vec<Vec<String>> {
@@ -116,7 +117,7 @@ fn above_ceiling(results: &Results, link: &Link, libraries: &[Library]) -> Strin
     let is_beyond = |who: usize| {
         let mut rates = results.rows.iter().filter(whole);
         rates.any(|row| {
-            row.spread(who)
+            row.spread(who, State::Shared)
                 .is_some_and(|rate| rate.median > FREE * link.rate.bytes())
         })
     };
