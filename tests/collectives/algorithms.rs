@@ -301,6 +301,12 @@ fn on_numbers(all: &mut Vec<Algorithm>, n: usize) {
         may_be_in_place: false,
         ..bruck
     });
+    if n == 2 {
+        for cut in [1, 2, 7] {
+            let pair = move |rank| collective::reduce_pair(1 - rank, rank == 0, cut);
+            add(Algorithm::new(Kind::Reduce, &format!("pair, {cut} segments"), pair).cut(cut));
+        }
+    }
     add(Algorithm::new(Kind::Allreduce, "doubling", move |rank| {
         collective::allreduce_recursive_doubling(rank, n)
     })

@@ -68,7 +68,7 @@
 //! | scatter | [`scatter`]: line straight | [`scatter_tree`] |
 //! | all-gather | [`allgather`]: circle, both directions | [`allgather_recursive_doubling`], [`allgather_spread_out`], [`allgather_linear`] |
 //! | all-to-all | [`alltoall`]: pairwise on the circle, both directions | [`alltoall_bruck`] |
-//! | reduce | [`reduce`]: tree reverse | [`reduce_line`]: in order on every topology |
+//! | reduce | [`reduce`]: tree reverse | [`reduce_line`]: in order on every topology; [`reduce_pair`]: of two ranks |
 //! | all-reduce | [`allreduce`]: reduce, then broadcast | [`allreduce_recursive_doubling`], [`allreduce_rabenseifner`], [`allreduce_ring`] |
 //! | reduce-scatter | [`reduce_scatter`]: reduce, then scatter | [`reduce_scatter_ring`] |
 //! | scan | [`scan`], [`exscan`]: from rank to rank | [`scan_recursive_doubling`], [`exscan_recursive_doubling`] |
@@ -143,7 +143,7 @@ pub use rabenseifner::allreduce_rabenseifner;
 pub use recursive_doubling::{
     allgather_recursive_doubling, allreduce_recursive_doubling, alltoall_bruck,
 };
-pub use reduce::{allreduce, reduce, reduce_line, reduce_scatter};
+pub use reduce::{allreduce, reduce, reduce_line, reduce_pair, reduce_scatter};
 pub use ring_algorithms::{
     allgather, allgather_spread_out, allreduce_ring, alltoall, reduce_scatter_ring,
 };

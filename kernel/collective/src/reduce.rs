@@ -38,6 +38,39 @@ fn reduce_segment<T: Tree>(tree: T, segment: usize) -> impl Iterator<Item = Step
     children.enumerate().flat_map(take).chain([last])
 }
 
+/// Reduces from `other` to the root, in segments: one arrives while the one before is combined. Both ranks call it, and
+/// `is_root` tells which one they are. The result goes to the root's work buffer, which may be its incoming buffer unless
+/// it is its input. The root's data is the left operand.
+pub fn reduce_pair(
+    other: usize,
+    is_root: bool,
+    segments: usize,
+) -> impl Iterator<Item = Step> + Clone {
+    let (gives, takes) = if is_root {
+        (0, segments)
+    } else {
+        (segments, 0)
+    };
+    let give = move |segment| send(other, Buffer::Input.block(segment));
+    let next = move |segment| {
+        let piece = Buffer::Incoming.block(segment);
+        (segment < takes).then(|| receive(other, piece))
+    };
+    let take = move |segment| {
+        let (input, incoming) = (
+            Buffer::Input.block(segment),
+            Buffer::Incoming.block(segment),
+        );
+        let next = next(segment + 1);
+        let here = Step::Await(usize::from(next.is_some()));
+        let result = copy(incoming, incoming.of(Buffer::Work));
+        let sum = [here, combine(input, incoming), result];
+        next.into_iter().chain(sum)
+    };
+    let takes = next(0).into_iter().chain((0..takes).flat_map(take));
+    (0..gives).map(give).chain(takes)
+}
+
 /// Reduces along the line, reverse: the root receives the data of every rank and combines it in the order of the ranks,
 /// or of their slices. This is correct for every operation and every root, but only the root computes. The root's work
 /// buffer is the result, and must not be its input.

@@ -16,11 +16,12 @@ use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 
+/// Broadcasts over shared memory, where that is selected. Returns whether the call is over.
 pub(super) fn broadcast_shm(call: &mut Call<'_>, buffer: Buffer<'_>) -> Result<bool, CallError> {
     let vector = buffer.region(call.datatypes(), 1)?;
     let bytes = Source::len(&vector);
     let Method::SharedMemory(area) = call.method(Operation::Bcast, bytes)? else {
-        return Ok(false);
+        return call.disagrees(Operation::Bcast, (bytes, bytes));
     };
     let (grain, segments) = call.segments(bytes, 1, 1);
     let output = BlockedBuffer::vector(vector, grain);
@@ -100,6 +101,7 @@ pub(super) fn broadcast_on_host(call: &mut Call<'_>, buffer: Buffer<'_>) -> Resu
     Ok(())
 }
 
+/// Gathers at all ranks over shared memory, where that is selected. Returns whether the call is over.
 pub(super) fn allgather_shm(
     call: &mut Call<'_>,
     send: Buffer<'_>,
@@ -107,10 +109,6 @@ pub(super) fn allgather_shm(
 ) -> Result<bool, CallError> {
     let Position { rank, ranks, .. } = call.position;
     let output = receive.region(call.datatypes(), ranks)?;
-    let Method::SharedMemory(area) = call.method(Operation::Allgather, Source::len(&output))?
-    else {
-        return Ok(false);
-    };
     let place = receive.one(call.datatypes(), rank)?;
     let input = match send.is_in_place() {
         true => place.clone(),
@@ -120,6 +118,10 @@ pub(super) fn allgather_shm(
         distinct(&input, &place)?;
     }
     let (given, each) = (Source::len(&input), Source::len(&output) / ranks);
+    let Method::SharedMemory(area) = call.method(Operation::Allgather, Source::len(&output))?
+    else {
+        return call.disagrees(Operation::Allgather, (given, each));
+    };
     let (grain, segments) = call.segments(given, 1, 1);
     let (input, output) = (
         BlockedBuffer::vector(input, grain),

@@ -5,12 +5,12 @@ use super::buffers::distinct;
 use super::layout::Layout;
 use super::operation::PreparedOperation;
 use super::p2p_executor::OperationBuffers as Memory;
-use super::prepare::{Call, CallError, cut};
+use super::prepare::{Call, CallError, SEGMENT, cut, segments};
 use super::schedule::Position;
 use super::scratch::Scratch;
 use super::shared_memory::Method;
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
-use super::{Buffer, Operation};
+use super::{Algorithm, Buffer, Operation};
 use crate::constants::{Datatype, Op};
 use crate::datatype::Datatypes;
 use crate::error::Error;
@@ -113,6 +113,9 @@ pub(super) fn reduce_by_messages(
     if !reduction.commutes() && position.root != 0 {
         return reduce_in_order(call, reduced, reduction, input);
     }
+    if position.ranks == 2 && algorithm == Algorithm::Chain {
+        return reduce_pair(call, reduced, reduction, input);
+    }
     let (input, blocks) = cut(input, algorithm, position.ranks);
     let is_leaf = position.is_leaf(algorithm);
     // A leaf of the tree sends its input and needs no other buffer.
@@ -141,6 +144,33 @@ pub(super) fn reduce_by_messages(
         },
         scratch: [own, temporary],
     })
+}
+
+/// Reduces between two ranks, for an operation that commutes.
+fn reduce_pair(
+    call: &mut Call<'_>,
+    reduced: Reduced<'_>,
+    reduction: Reduction,
+    input: Layout,
+) -> Result<PreparedOperation, Error> {
+    let segment = match call.conditions(Operation::Reduce)?.several_hosts {
+        true => SEGMENT,
+        false => PAIR_SEGMENT,
+    };
+    let blocks = segments(input.items(), input.shape().size(), segment);
+    let input = input.evenly(blocks);
+    let steps = call.position.reduce_pair(blocks);
+    let mut ready = PreparedOperation::plain(steps, input, Layout::nothing());
+    if call.position.is_root() {
+        let work = reduced.output(call.datatypes())?.evenly(blocks);
+        ready.memory.incoming = reduced.output(call.datatypes())?.evenly(blocks);
+        if reduced.is_in_place() {
+            (ready.scratch[0], ready.memory.incoming) = call.pool().like(&work)?;
+        }
+        ready.memory.work = work;
+    }
+    ready.memory.reduction = Some(reduction);
+    Ok(ready)
 }
 
 /// Reduces to a root that is not rank 0, for an operation that does not commute.
@@ -176,20 +206,24 @@ pub(super) fn reduce_on_host(call: &mut Call<'_>, reduced: Reduced<'_>) -> Resul
     Ok(())
 }
 
+/// Bytes of the segments of a reduction between two ranks: few messages, and each is combined while it is in a processor's
+/// own cache.
+const PAIR_SEGMENT: usize = 128 << 10;
 /// Bytes of all ranks' contributions together up to which one rank combines all of them.
 const WHOLE: usize = 32 << 10;
 
+/// Reduces over shared memory, where that is selected. Returns whether the call is over.
 pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
     let Position { rank, ranks, root } = call.position;
     let is_root = rank == root;
     let reduction = reduced.reduction(call.objects(), is_root)?;
     let input = reduced.buffer(is_root).region(call.datatypes(), 1)?;
     let bytes = Source::len(&input);
-    let Method::SharedMemory(area) = call.method(Operation::Reduce, bytes)? else {
-        return Ok(false);
-    };
     let Some(item) = reduction.item_on_boards(&input) else {
         return Ok(false);
+    };
+    let Method::SharedMemory(area) = call.method(Operation::Reduce, bytes)? else {
+        return call.disagrees(Operation::Reduce, (bytes, bytes));
     };
     let output = match is_root {
         true => reduced.at(reduced.output).region(call.datatypes(), 1)?,
@@ -276,6 +310,7 @@ pub(super) fn allreduce_by_messages(
     })
 }
 
+/// Reduces for all ranks over shared memory, where that is selected. Returns whether the call is over.
 pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
     let Position { rank, ranks, .. } = call.position;
     let (reduction, input) = (
@@ -283,11 +318,11 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result
         reduced.buffer(true).region(call.datatypes(), 1)?,
     );
     let bytes = Source::len(&input);
-    let Method::SharedMemory(area) = call.method(Operation::Allreduce, bytes)? else {
-        return Ok(false);
-    };
     let Some(item) = reduction.item_on_boards(&input) else {
         return Ok(false);
+    };
+    let Method::SharedMemory(area) = call.method(Operation::Allreduce, bytes)? else {
+        return call.disagrees(Operation::Allreduce, (bytes, bytes));
     };
     let output = reduced.at(reduced.output).region(call.datatypes(), 1)?;
     if bytes.saturating_mul(ranks) > WHOLE {

@@ -26,7 +26,7 @@ use pombo_collective::Segments;
 use pombo_kernel::Peer;
 
 /// Bytes of a segment in which algorithm `chain` sends long messages.
-const SEGMENT: usize = 32 << 10;
+pub(super) const SEGMENT: usize = 32 << 10;
 
 /// A collective call of this rank. It must be run or started, as the other ranks wait for it.
 #[must_use = "the other ranks wait for it"]
@@ -382,6 +382,17 @@ impl<'w> Call<'w> {
         self.disagreement.get_or_insert(error);
     }
 
+    /// Runs a part of the call, and returns the disagreement that came up in it, which is not noted.
+    pub(super) fn disagreement_in(
+        &mut self,
+        part: impl FnOnce(&mut Self) -> Result<(), CallError>,
+    ) -> Result<Option<Error>, CallError> {
+        let before = self.disagreement.take();
+        let done = part(self);
+        let found = core::mem::replace(&mut self.disagreement, before);
+        done.map(|()| found)
+    }
+
     /// Returns the result of a call that has completed.
     #[inline]
     pub(super) fn verdict(&mut self) -> Result<(), CommError> {
@@ -496,13 +507,16 @@ pub(super) fn cut(vector: Layout, algorithm: Algorithm, ranks: usize) -> (Layout
     (vector.evenly(blocks), blocks)
 }
 
+/// Returns the number of segments of at most so many bytes, for that many items of `size` bytes.
+pub(super) fn segments(items: usize, size: usize, bytes: usize) -> usize {
+    let most = (bytes / size.max(1)).max(1);
+    Segments::at_most(items, most).blocks().max(1)
+}
+
 /// Returns the number of blocks of an algorithm for so many items of `size` bytes.
 pub(super) fn blocks(items: usize, size: usize, algorithm: Algorithm, ranks: usize) -> usize {
     match algorithm {
-        Algorithm::Chain => {
-            let most = (SEGMENT / size.max(1)).max(1);
-            Segments::at_most(items, most).blocks().max(1)
-        }
+        Algorithm::Chain => segments(items, size, SEGMENT),
         Algorithm::ScatterAllgather | Algorithm::Ring => ranks,
         Algorithm::Rabenseifner => 1 << ranks.ilog2(),
         _ => 1,

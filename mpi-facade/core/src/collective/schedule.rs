@@ -202,6 +202,12 @@ impl Position {
         steps(schedules::reduce(self.tree(algorithm), blocks))
     }
 
+    /// Reduces between two ranks.
+    pub(super) fn reduce_pair(&self, blocks: usize) -> Steps {
+        let other = 1 - self.rank.min(1);
+        steps(schedules::reduce_pair(other, self.is_root(), blocks))
+    }
+
     /// Reduces to any root in the order of the ranks.
     pub(super) fn reduce_line(&self) -> Steps {
         let &Position { rank, ranks, root } = self;

@@ -113,12 +113,22 @@ impl Call<'_> {
         );
         if given != taken {
             // The largest mark agrees with no other rank's.
-            self.note(Error::unequal(given as u64, taken as u64));
             buffers = buffers.giving(operation, usize::MAX);
         }
         let Position { rank, ranks, .. } = self.position;
-        self.run_shm(area, &mut barrier_shm(rank, ranks), &buffers)?;
-        Ok(self.verdict().is_err())
+        let own = (given != taken).then(|| Error::unequal(given as u64, taken as u64));
+        let found = self.disagreement_in(|call| {
+            let done = call.run_shm(area, &mut barrier_shm(rank, ranks), &buffers);
+            done.map(|_| ())
+        })?;
+        let Some(error) = own.or(found) else {
+            return Ok(false);
+        };
+        // The root of a broadcast needs nothing of the others.
+        if operation != Operation::Bcast || !self.position.is_root() {
+            self.note(error);
+        }
+        Ok(true)
     }
 
     #[cold]
