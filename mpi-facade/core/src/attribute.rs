@@ -20,11 +20,11 @@ use list::Attributes;
 /// A kind of object with attributes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyvalKind {
-    /// Communicators.
+    /// A communicator has the attributes.
     Comm,
-    /// Datatypes.
+    /// A datatype has them.
     Datatype,
-    /// Windows.
+    /// A window has them; no window can be made yet.
     Win,
 }
 

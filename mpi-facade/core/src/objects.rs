@@ -7,9 +7,9 @@ use crate::op::UserOperations;
 
 /// The objects of this process. Calls get them with the world or, inside a callback, from the call around it.
 pub(crate) struct Objects {
-    /// Communicators.
+    /// The communicators, by handle and by context.
     pub(crate) comms: Comms,
-    /// Datatypes.
+    /// The predefined datatypes and those of the program.
     pub(crate) datatypes: Datatypes,
     /// Reduction operations of the program.
     pub(crate) operations: UserOperations,

@@ -20,7 +20,7 @@ impl World {
     /// Progresses operations that the kernel does not know. `idle` counts consecutive polls without a message.
     #[inline]
     pub(crate) fn progress(&mut self, idle: &mut u32) {
-        if !self.active.is_empty() {
+        if self.makes_progress_outside() {
             let came = *idle == 0;
             self.run_progress(idle, came);
         }
@@ -59,7 +59,7 @@ impl World {
             if let Some(result) = over(self)? {
                 return Ok(result);
             }
-            if !self.active.is_empty() {
+            if self.makes_progress_outside() {
                 self.run_progress(&mut idle, came);
             }
             self.kernel.advance(&mut idle)?;

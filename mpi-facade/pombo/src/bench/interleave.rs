@@ -45,7 +45,7 @@ struct Unfinished<'t> {
 }
 
 /// The time between two looks at the line, while every measurement waits for its other state.
-const NAP: Duration = Duration::from_millis(100);
+const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The sessions in the order of the libraries; `None` for a library that has failed.
 pub(super) type Sessions<'a> = Vec<Option<Session<'a>>>;
@@ -88,8 +88,8 @@ impl<'a> Interleaved<'a> {
                     let count = open.len();
                     progress(&format!("{count} wait for the other state of the line\n"));
                 }
-                thread::sleep(NAP);
-                waited += NAP;
+                thread::sleep(RECHECK_INTERVAL);
+                waited += RECHECK_INTERVAL;
             }
         }
         self.end(sessions, ranks, LIMIT);
