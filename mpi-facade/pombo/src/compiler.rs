@@ -132,14 +132,28 @@ pub(crate) fn main(language: Language, arguments: &[OsString]) -> Result<u8, Err
 
 /// Compiles one C program for `demo` or `bench`, with this option of all compilers, such as -O2.
 pub(crate) fn compile(source: &Path, program: &Path, optimised: &str) -> Result<(), Error> {
-    let arguments = [
-        OsString::from(optimised),
-        "-o".into(),
-        program.into(),
-        source.into(),
-        "-lm".into(),
-    ];
-    let line = line(Language::C, &read(&arguments))?;
+    let arguments = one_program(source, program, &[optimised.into()]);
+    run(&line(Language::C, &read(&arguments))?, source)
+}
+
+/// Compiles one C program that uses no MPI, with these options.
+pub(crate) fn compile_plain(
+    source: &Path,
+    program: &Path,
+    options: &[OsString],
+) -> Result<(), Error> {
+    let arguments = one_program(source, program, options);
+    let mut line = compiler(Language::C, &read(&arguments))?;
+    line.extend(arguments);
+    run(&line, source)
+}
+
+fn one_program(source: &Path, program: &Path, options: &[OsString]) -> Vec<OsString> {
+    let files = ["-o".into(), program.into(), source.into(), "-lm".into()];
+    [options, &files].concat()
+}
+
+fn run(line: &[OsString], source: &Path) -> Result<(), Error> {
     let status = Command::new(&line[0])
         .args(&line[1..])
         .status()

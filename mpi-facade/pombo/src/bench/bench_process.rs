@@ -3,14 +3,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use super::library::Library;
 use super::limited_command::{End, Job, Jobs};
 use super::measured_value::{self, Figure};
 use super::plan::Task;
@@ -38,12 +37,11 @@ impl<'a> Session<'a> {
     /// Starts the program by a command that lacks only the arguments, and waits until the ranks are ready.
     pub(super) fn start(
         jobs: &'a Jobs,
-        library: &Library,
+        program: &Path,
         ranks: u32,
         mut command: Command,
     ) -> Result<Session<'a>, End> {
-        let program = library.program().display();
-        let prefix = format!("{program}.{}", std::process::id());
+        let prefix = format!("{}.{}", program.display(), std::process::id());
         let mut pipes = CommandPipes::create(&prefix, ranks).map_err(End::NotStarted)?;
         command.arg("turns").arg(&prefix);
         command.arg(LIMIT.as_secs().to_string());

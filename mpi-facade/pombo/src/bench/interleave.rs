@@ -119,16 +119,18 @@ impl<'a> Interleaved<'a> {
                 continue;
             }
             let command = library.launch(ranks, self.cores, self.hosts);
-            sessions.push(match Session::start(self.jobs, library, ranks, command) {
-                Ok(session) => {
-                    self.results.describe(who, &session.version);
-                    Some(session)
-                }
-                Err(end) => {
-                    self.fails(who, ranks, &end);
-                    None
-                }
-            });
+            sessions.push(
+                match Session::start(self.jobs, library.program(), ranks, command) {
+                    Ok(session) => {
+                        self.results.describe(who, &session.version);
+                        Some(session)
+                    }
+                    Err(end) => {
+                        self.fails(who, ranks, &end);
+                        None
+                    }
+                },
+            );
         }
         sessions
     }

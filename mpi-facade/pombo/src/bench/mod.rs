@@ -116,7 +116,7 @@ fn measure(
 ) -> Result<(Results, bool), Error> {
     let effort = if options.quick { &QUICK } else { &FULL };
     if options.layers {
-        let results = layers::measure(&libraries[0], jobs, effort, cores)?;
+        let results = layers::measure(&libraries[0], jobs, effort, cores, &options.directory)?;
         return Ok((results, true));
     }
     let columns = libraries

@@ -28,7 +28,7 @@ pub(super) fn compile_no_cma(directory: &Path) -> Result<PathBuf, Error> {
     let source = directory.join("no_cma.c");
     let program = directory.join("no_cma");
     fs::write(&source, NO_CMA).map_err(Error::file("write", &source))?;
-    compiler::compile(&source, &program, "-O1")?;
+    compiler::compile_plain(&source, &program, &["-O1".into()])?;
     Ok(program)
 }
 

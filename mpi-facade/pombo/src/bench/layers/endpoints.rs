@@ -1,4 +1,4 @@
-//! The two ranks of each layer: a cache line, the driver's channel, the kernel's communicator. Only `layers` uses it.
+//! The two ranks of each layer that runs as threads: a cache line, the driver's channel, the kernel's communicator. Only `layers` uses it.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +20,7 @@ pub(super) fn line(pattern: Pattern, size: usize, seconds: f32) -> Result<Option
         return Ok(None);
     }
     let lines = [CacheLine::default(), CacheLine::default()];
-    measure(pattern, size, seconds, Ends::of(&lines)).map(Some)
+    measure(pattern, 0, seconds, Ends::of(&lines)).map(Some)
 }
 
 /// Batches of a short measurement and round trips of each: together some 0.2 ms where cores are near, 1 ms where far.
@@ -126,7 +126,7 @@ impl Rank for Ends<'_> {
         Ok(())
     }
 
-    fn receive(&mut self, _bytes: &mut [u8]) -> Outcome {
+    fn receive(&mut self, _places: &mut [Vec<u8>]) -> Outcome {
         self.received = self.received.wrapping_add(1);
         let mut looks = 0;
         while self.theirs.0.load(Ordering::Acquire) != self.received {
@@ -151,16 +151,17 @@ impl Driver {
         Peer(1 - self.channel.me().0)
     }
 
-    /// Copies what has arrived to the start of `bytes`.
-    fn poll(&mut self, bytes: &mut [u8]) -> Result<bool, Failure> {
+    /// Copies what has arrived into the next places.
+    fn poll(&mut self, places: &mut [Vec<u8>]) -> Result<bool, Failure> {
         let arrived = &mut self.arrived;
         let mut lost = false;
         let happened = self.channel.poll(|event| match event {
             Event::Arrival(arrival) => {
+                let place = places.get_mut(*arrived).map_or(&mut [][..], |place| place);
                 *arrived += 1;
                 let mut at = 0;
-                arrival.for_each_chunk(0, arrival.len().min(bytes.len()), |piece| {
-                    bytes[at..at + piece.len()].copy_from_slice(piece);
+                arrival.for_each_chunk(0, arrival.len().min(place.len()), |piece| {
+                    place[at..at + piece.len()].copy_from_slice(piece);
                     at += piece.len();
                 });
             }
@@ -194,15 +195,15 @@ impl Rank for Driver {
         }
     }
 
-    fn receive(&mut self, bytes: &mut [u8]) -> Outcome {
+    fn receive(&mut self, places: &mut [Vec<u8>]) -> Outcome {
         let mut idle = 0;
-        while self.arrived == 0 {
-            if !self.poll(bytes)? {
+        while self.arrived < places.len() {
+            if !self.poll(places)? {
                 self.channel.wait(idle)?;
                 idle += 1;
             }
         }
-        self.arrived -= 1;
+        self.arrived -= places.len();
         Ok(())
     }
 }
@@ -222,9 +223,11 @@ impl Rank for Kernel {
         Ok(self.0.send(to, MpiHeader::new(0, 0), bytes)?)
     }
 
-    fn receive(&mut self, bytes: &mut [u8]) -> Outcome {
+    fn receive(&mut self, places: &mut [Vec<u8>]) -> Outcome {
         let wanted = MpiPattern::new(0, Some(self.other()), Some(0));
-        self.0.recv(wanted, bytes)?;
+        for place in places {
+            self.0.recv(wanted, place)?;
+        }
         Ok(())
     }
 }
@@ -235,8 +238,8 @@ mod tests {
 
     #[test]
     fn every_layer_carries_messages() {
-        for pattern in [Pattern::PingPong, Pattern::Window] {
-            for size in [0, 8, 5000] {
+        for pattern in [Pattern::PingPong, Pattern::Rate, Pattern::Bandwidth] {
+            for size in [8, 64, 5000] {
                 let driver = driver(pattern, size, 0.001).unwrap();
                 assert!(driver.is_some_and(|spread| spread.median > 0.0));
                 let kernel = kernel(pattern, size, 0.001).unwrap();

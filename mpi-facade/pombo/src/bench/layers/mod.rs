@@ -1,10 +1,13 @@
-//! `pombo bench --layers`: what each layer adds to a message between two ranks. Below MPI the ranks are threads of this
-//! process, over the same driver and the same composition. Only `bench` uses it.
+//! `pombo bench --layers`: what the machine needs for a message between two ranks, and what each layer adds. Raw memory
+//! and MPI are measured by programs, driver and kernel by threads of this process, over the same driver and in the same
+//! composition. Only `bench` uses it.
 
 mod endpoints;
 mod pair;
+mod raw;
 
 use std::io;
+use std::path::Path;
 
 use super::bench_process::{LIMIT, Session};
 use super::library::Library;
@@ -12,99 +15,164 @@ use super::limited_command::Jobs;
 use super::measured_value::{Figure, Key, Spread};
 use super::plan::{Effort, Task};
 use super::results::Results;
+use super::state::{Lines, State};
 use crate::console::{progress, warn};
 use crate::error::Error;
 use pair::{Failure, Pattern};
 
-/// The layers from below: column title, description, measurement.
-const LAYERS: [(&str, &str, Measure); 3] = [
-    (
-        "line",
-        "a cache line that two threads write in turn",
-        endpoints::line,
-    ),
-    ("driver", "frames in shared memory", endpoints::driver),
-    (
-        "kernel",
-        "blocking sends and receives with MPI's header and composition",
-        endpoints::kernel,
-    ),
-];
-const TOP: usize = LAYERS.len();
+/// One column: what measures it.
+enum Layer<'a> {
+    Threads(Measure),
+    /// A program that measures messages up to this size.
+    Program(Box<Session<'a>>, u64),
+    /// A program that could not be started.
+    Absent,
+}
 
 /// Returns `None` for a size that the layer does not carry.
 type Measure = fn(Pattern, usize, f32) -> Result<Option<Spread>, Failure>;
 
-const TASKS: [(Task, Pattern); 6] = [
-    (Task::new("latency", 0), Pattern::PingPong),
-    (Task::new("latency", 8), Pattern::PingPong),
-    (Task::new("latency", 64), Pattern::PingPong),
-    (Task::new("latency", 1 << 10), Pattern::PingPong),
-    (Task::new("latency", 8 << 10), Pattern::PingPong),
-    (Task::new("rate-equal-tags", 8), Pattern::Window),
+const TASKS: [Task; 14] = [
+    Task::new("latency", 0),
+    Task::new("latency", 8),
+    Task::new("latency", 64),
+    Task::new("latency", 1 << 10),
+    Task::new("latency", 8 << 10),
+    Task::new("latency", 64 << 10),
+    Task::new("latency", 1 << 20),
+    Task::new("bandwidth", 1 << 10),
+    Task::new("bandwidth", 8 << 10),
+    Task::new("bandwidth", 64 << 10),
+    Task::new("bandwidth", 1 << 20),
+    Task::new("bidirectional", 64 << 10),
+    Task::new("bidirectional", 1 << 20),
+    Task::new("rate-equal-tags", 8),
 ];
 
-/// Measures all layers; the last column is the library's.
+/// Passes over all tasks: a later one finds the line in the other state, perhaps.
+const PASSES: usize = 2;
+
+/// Measures all layers; the last column is the library's. Programs are compiled and run in this directory.
 pub(super) fn measure(
     library: &Library,
     jobs: &Jobs,
     effort: &Effort,
     cores: usize,
+    directory: &Path,
 ) -> Result<Results, Error> {
-    let names = LAYERS.iter().map(|(name, ..)| (*name, true));
-    let columns = names.chain([("MPI", true)]);
-    let mut results = Results::new(columns.map(|(name, ours)| (name.to_owned(), ours, "shm")));
-    for (column, (_, meaning, _)) in LAYERS.iter().enumerate() {
+    let mut names = vec![(
+        "line",
+        "a cache line that two threads write in turn".to_owned(),
+    )];
+    let mut layers = vec![Layer::Threads(endpoints::line)];
+    for way in raw::WAYS {
+        names.push((way.name, way.meaning.to_owned()));
+        layers.push(match way.start(directory, jobs) {
+            Ok(session) => Layer::Program(Box::new(session), way.most),
+            Err(why) => {
+                warn(&format!("without raw {}: {why}", way.name));
+                Layer::Absent
+            }
+        });
+    }
+    names.push(("driver", "frames in shared memory".to_owned()));
+    layers.push(Layer::Threads(endpoints::driver));
+    let meaning = "blocking sends and receives with MPI's header and composition";
+    names.push(("kernel", meaning.to_owned()));
+    layers.push(Layer::Threads(endpoints::kernel));
+    match Session::start(jobs, library.program(), 2, library.launch(2, cores, None)) {
+        Ok(session) => {
+            names.push(("MPI", session.version.clone()));
+            layers.push(Layer::Program(Box::new(session), u64::MAX));
+        }
+        Err(end) => warn(&format!("without MPI: it {end}")),
+    }
+    let columns = names
+        .iter()
+        .map(|(name, _)| (name.to_string(), true, "shm"));
+    let mut results = Results::new(columns);
+    for (column, (_, meaning)) in names.iter().enumerate() {
         results.describe(column, meaning);
     }
-    let mut session = Session::start(jobs, library, 2, library.launch(2, cores, None))
-        .map_err(|end| warn(&format!("without MPI: it {end}")))
-        .ok();
-    if let Some(session) = &session {
-        results.describe(TOP, &session.version);
-    }
-    for (task, pattern) in TASKS {
-        progress(&format!("layers: {} {} B\n", task.name, task.size));
-        for round in 0..effort.rounds {
-            below(&mut results, &task, pattern, round, effort.seconds)?;
-            if let Some(figure) = session
-                .as_mut()
-                .and_then(|s| s.measure(&task, effort.seconds))
-            {
-                results.add(round, TOP, figure, None);
-            }
+    for _ in 0..PASSES {
+        for task in TASKS {
+            progress(&format!("layers: {} {} B\n", task.name, task.size));
+            rounds(&mut results, &mut layers, &task, effort, cores)?;
         }
     }
-    drop(session.map(|session| session.end(LIMIT)));
+    for layer in layers {
+        if let Layer::Program(session, _) = layer {
+            session.end(LIMIT);
+        }
+    }
     Ok(results)
 }
 
-fn below(
+/// Lets every layer measure in turn, until the row has enough turns in the state that the line has at first, or until
+/// that changes.
+fn rounds(
     results: &mut Results,
+    layers: &mut [Layer<'_>],
     task: &Task,
-    pattern: Pattern,
-    round: usize,
-    seconds: f32,
+    effort: &Effort,
+    cores: usize,
 ) -> Result<(), Error> {
-    for (column, (.., measure)) in LAYERS.iter().enumerate() {
-        let spread = measure(pattern, task.size as usize, seconds)
-            .map_err(|failure| io::Error::other(failure.to_string()))
-            .map_err(Error::system("measure a layer"))?;
-        let unit = match pattern {
-            Pattern::PingPong => "us",
-            Pattern::Window => "M/s",
-        };
-        let key = Key {
-            name: task.name.to_owned(),
-            ranks: 2,
-            size: task.size,
-            unit: unit.to_owned(),
-        };
-        if let Some(spread) = spread {
-            results.add(round, column, Figure { key, spread }, None);
+    let row = |results: &Results| {
+        results
+            .row(task.label, task.size, 2)
+            .map_or(0, |row| row.rounds.len())
+    };
+    let state = State::of_line(line(cores));
+    for _ in 0..effort.rounds {
+        let round = row(results);
+        for (column, layer) in layers.iter_mut().enumerate() {
+            let before = line(cores);
+            let figure = turn(layer, task, effort.seconds)?;
+            let lines: Lines = before.zip(line(cores)).map(<[f64; 2]>::from);
+            if let Some(figure) = figure {
+                results.add(round, column, figure, lines);
+            }
+        }
+        let done = results.row(task.label, task.size, 2);
+        let turns = done.map_or(0, |row| row.count(layers.len() - 1, state));
+        if turns >= effort.rounds || State::of_line(line(cores)) != state {
+            break;
         }
     }
     Ok(())
+}
+
+/// Measures one layer once. Returns `None` if it does not carry such messages, or has failed.
+fn turn(layer: &mut Layer<'_>, task: &Task, seconds: f32) -> Result<Option<Figure>, Error> {
+    match layer {
+        Layer::Program(session, most) if task.size <= *most => {
+            let figure = session.measure(task, seconds);
+            if figure.is_none() {
+                warn(&format!(
+                    "no more of {}: it failed in {}",
+                    session.version, task.name
+                ));
+                *layer = Layer::Absent;
+            }
+            Ok(figure)
+        }
+        Layer::Threads(measure) => {
+            let Some(pattern) = Pattern::of(task.name) else {
+                return Ok(None);
+            };
+            let spread = measure(pattern, task.size as usize, seconds)
+                .map_err(|failure| io::Error::other(failure.to_string()))
+                .map_err(Error::system("measure a layer"))?;
+            let key = Key {
+                name: task.name.to_owned(),
+                ranks: 2,
+                size: task.size,
+                unit: pattern.unit().to_owned(),
+            };
+            Ok(spread.map(|spread| Figure { key, spread }))
+        }
+        Layer::Program(..) | Layer::Absent => Ok(None),
+    }
 }
 
 /// Returns the nanoseconds in which a cache line goes from one core to another now. Returns `None` with one core.

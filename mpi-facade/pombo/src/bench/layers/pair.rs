@@ -18,8 +18,8 @@ pub(super) type Outcome = Result<(), Failure>;
 pub(super) trait Rank {
     /// Sends the bytes to the other rank.
     fn send(&mut self, bytes: &[u8]) -> Outcome;
-    /// Waits for a message of the other rank that fills the bytes.
-    fn receive(&mut self, bytes: &mut [u8]) -> Outcome;
+    /// Waits for a message of the other rank for each place, which it fills.
+    fn receive(&mut self, places: &mut [Vec<u8>]) -> Outcome;
 }
 
 /// The traffic of one repetition.
@@ -28,7 +28,44 @@ pub(super) enum Pattern {
     /// One message in each direction; the result is the time of each in microseconds.
     PingPong,
     /// Many messages and one answer; the result is millions of messages per second.
-    Window,
+    Rate,
+    /// The same; the result is millions of bytes per second.
+    Bandwidth,
+}
+
+impl Pattern {
+    /// Returns the pattern of one of `bench.c`'s measurements; `None` if layers below MPI have none such.
+    pub(super) fn of(name: &str) -> Option<Pattern> {
+        match name {
+            "latency" => Some(Pattern::PingPong),
+            "rate-equal-tags" => Some(Pattern::Rate),
+            "bandwidth" => Some(Pattern::Bandwidth),
+            _ => None,
+        }
+    }
+
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            Pattern::PingPong => "us",
+            Pattern::Rate => "M/s",
+            Pattern::Bandwidth => "MB/s",
+        }
+    }
+
+    /// Returns the number of messages before the answer.
+    fn messages(self) -> usize {
+        match self {
+            Pattern::PingPong => 1,
+            Pattern::Rate | Pattern::Bandwidth => WINDOW,
+        }
+    }
+
+    fn answer_size(self, size: usize) -> usize {
+        match self {
+            Pattern::PingPong => size,
+            Pattern::Rate | Pattern::Bandwidth => 0,
+        }
+    }
 }
 
 /// Messages in a window, as in `bench.c`.
@@ -95,12 +132,17 @@ fn ask(
     seconds: f32,
     signs: &Signs,
 ) -> Result<Spread, Failure> {
-    let (out, mut back) = (vec![0; size], vec![0; answer_size(pattern, size)]);
+    let mut out = vec![vec![0; size]; pattern.messages()];
+    let mut back = [vec![0; pattern.answer_size(size)]];
+    let mut number = 0;
     let mut once = || {
-        for _ in 0..messages(pattern) {
-            rank.send(&out)?;
+        number += 1;
+        for message in &mut out {
+            fill(message, number);
+            rank.send(message)?;
         }
-        rank.receive(&mut back)
+        rank.receive(&mut back)?;
+        check(&back, number)
     };
     once()?;
     let threads = [gettid().as_raw(), signs.answerer.load(Ordering::Acquire)];
@@ -110,18 +152,22 @@ fn ask(
     once()?;
     let values = values.into_iter().map(|seconds| match pattern {
         Pattern::PingPong => seconds / 2.0 * 1e6,
-        Pattern::Window => WINDOW as f64 / (seconds * 1e6),
+        Pattern::Rate => WINDOW as f64 / (seconds * 1e6),
+        Pattern::Bandwidth => (WINDOW * size) as f64 / (seconds * 1e6),
     });
     Ok(Spread::among(values))
 }
 
 fn answer(rank: &mut impl Rank, pattern: Pattern, size: usize, is_over: &AtomicBool) -> Outcome {
-    let (mut place, out) = (vec![0; size], vec![0; answer_size(pattern, size)]);
+    let mut places = vec![vec![0; size]; pattern.messages()];
+    let mut out = vec![0; pattern.answer_size(size)];
+    let mut number = 0;
     loop {
-        for _ in 0..messages(pattern) {
-            rank.receive(&mut place)?;
-        }
+        number += 1;
+        rank.receive(&mut places)?;
+        check(&places, number)?;
         let was_last = is_over.load(Ordering::Acquire);
+        fill(&mut out, number);
         rank.send(&out)?;
         if was_last {
             return Ok(());
@@ -129,18 +175,29 @@ fn answer(rank: &mut impl Rank, pattern: Pattern, size: usize, is_over: &AtomicB
     }
 }
 
-fn messages(pattern: Pattern) -> usize {
-    match pattern {
-        Pattern::PingPong => 1,
-        Pattern::Window => WINDOW,
+/// Writes a message of this repetition, every word of it, as `bench.c` does.
+fn fill(message: &mut [u8], number: u64) {
+    for (word, place) in (first_word(number)..).zip(message.chunks_exact_mut(8)) {
+        place.copy_from_slice(&word.to_ne_bytes());
     }
 }
 
-fn answer_size(pattern: Pattern, size: usize) -> usize {
-    match pattern {
-        Pattern::PingPong => size,
-        Pattern::Window => 0,
+/// Compares every word with what was written.
+fn check(messages: &[Vec<u8>], number: u64) -> Outcome {
+    let wrong = |message: &Vec<u8>| {
+        let words = (first_word(number)..).zip(message.chunks_exact(8));
+        let differences = words.map(|(word, place)| word.to_ne_bytes() != place);
+        differences.fold(false, |any, one| any | one)
+    };
+    match messages.iter().any(wrong) {
+        false => Ok(()),
+        true => Err("a wrong byte".into()),
     }
+}
+
+/// Returns the first word of a message; the others count on. The factor leaves room for them.
+fn first_word(number: u64) -> u64 {
+    number << 24
 }
 
 /// Returns the seconds of one repetition in each batch. A batch in which a thread lost its core to another thread
