@@ -56,7 +56,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
         copies: Some(told(settings::SEND_BUFFER_BYTES)?),
     };
     let (own, size) = (channel.me(), channel.peers());
-    let kernel = Kernel::new(channel, limits)?;
+    let kernel = Kernel::new(channel, limits, settings::DIRECT_RECEIVE.is_on())?;
     let threads = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_SERIALIZED);
     let objects = Objects::new(Comms::new(own, size, &hosts));
     let world = World::new(kernel, objects, hosts, launcher);

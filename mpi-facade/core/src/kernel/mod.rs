@@ -33,15 +33,22 @@ pub(crate) type JobChannel = pombo_job::JobChannel<RANKS, GroupBuffers>;
 pub(crate) type GroupBuffers = pombo_transport::multicast::NoBuffers;
 
 /// The kernel with MPI's header, over the channel to all ranks.
-pub(crate) struct Kernel(Communicator<MpiHeader, JobChannel, Foreign, MpiComposition>);
+pub(crate) struct Kernel(
+    Communicator<MpiHeader, JobChannel, Foreign, MpiComposition>,
+    DirectPolls,
+);
+
+/// The number of polls for which a blocking receive goes without the queues; 0 if never.
+type DirectPolls = u32;
 
 /// Bytes that a rank's kernel takes, without tables that grow with use.
 pub const KERNEL_BYTES: usize = size_of::<Kernel>();
 
 impl Kernel {
-    /// Creates the kernel over a channel.
-    pub(crate) fn new(channel: JobChannel, limits: Limits) -> Result<Self, Error> {
-        Communicator::with_limits(channel, limits).map(Kernel)
+    /// Creates the kernel over a channel. Blocking receives go without the queues where they can, if `is_direct`.
+    pub(crate) fn new(channel: JobChannel, limits: Limits, is_direct: bool) -> Result<Self, Error> {
+        let polls = if is_direct { RANK_SPINS } else { 0 };
+        Ok(Kernel(Communicator::with_limits(channel, limits)?, polls))
     }
 
     /// Sends a short message if it can leave at once: see [`PointToPointExt::try_inject`].
@@ -97,7 +104,7 @@ impl Kernel {
         pattern: &MpiPattern,
         into: &mut Region,
     ) -> Result<Option<Received<MpiHeader, MpiComposition>>, Error> {
-        self.0.recv_direct(pattern, into, RANK_SPINS)
+        self.0.recv_direct(pattern, into, self.1)
     }
 
     #[inline(always)]

@@ -16,6 +16,8 @@ variables! {
     SHM_SINGLE_COPY: SINGLE_COPY, default "auto",
         "which long messages, or from how many bytes on, the receiver reads from the sender's memory instead of through \
          the ring";
+    DIRECT_RECEIVE: Values::SWITCH, default "1",
+        "0: blocking receives always go through the queues, also while those are empty";
     PROGRESS_THREAD: Values::SWITCH, default "0",
         "1: a thread of every rank serves the others while the program computes";
 }

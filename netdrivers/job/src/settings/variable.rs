@@ -34,7 +34,7 @@ impl Variable {
 
     /// Returns whether a variable of the values 0 and 1 is 1.
     pub fn is_on(&self) -> bool {
-        self.text() == Some("1")
+        self.text().unwrap_or(self.default) == "1"
     }
 
     /// Parses the value, or its default.
