@@ -10,6 +10,8 @@
 #[path = "matching/check.rs"]
 mod check;
 mod common;
+#[path = "matching/differential.rs"]
+mod differential;
 #[path = "matching/liveness.rs"]
 mod liveness;
 #[path = "common/numbered.rs"]
