@@ -119,6 +119,14 @@ fn ranks_begin_on_processors_of_their_own() {
     assert_eq!(outcome.out, "ok processors\n", "{}", outcome.err);
 }
 
+/// A copy that a rank made of its last message leaves before the rank does. One of a hundred jobs lost it.
+#[test]
+fn no_rank_ends_before_its_last_message_has_left() {
+    for _ in 0..100 {
+        ok(4, "processors", &[], &[("POMBO_EAGER_LIMIT", "0")]);
+    }
+}
+
 #[test]
 fn ordering() {
     on_all_worlds("ordering");

@@ -38,9 +38,10 @@ pub(crate) fn world_allgather(world: &mut World, own: u64) -> Result<Vec<u64>, C
         let mut receive = receive.begun()?;
         let (to, header) = (peer(ranks - known), MpiHeader::new(CONTEXT, TAG));
         let world = receive.world();
+        // A standard send may be complete while a copy of it waits here, and a rank at its end would leave with it.
         Posted::send(
             world,
-            Mode::Standard,
+            Mode::Synchronous,
             to,
             header,
             bytes(have),
