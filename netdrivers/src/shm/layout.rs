@@ -18,7 +18,7 @@ use static_assertions::{const_assert, const_assert_eq};
 /// The first word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// The version of the layout and of everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 9;
+pub(super) const VERSION: u64 = 10;
 
 /// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 128 GiB of the
 /// 128 TiB that a process can address.
@@ -108,8 +108,11 @@ pub(super) struct ConsumerCursor {
 pub(super) const REGIONS: usize = 16;
 /// Number of slots of a board.
 pub(super) const SLOTS: usize = 32;
-/// Number of chunks of a board, for payloads that are too long for a slot.
-pub(super) const CHUNKS: usize = 8;
+/// Numbers of chunks of a board, for payloads that are too long for a slot.
+pub(super) const CHUNKS: RangeInclusive<usize> = 8..=SLOTS;
+/// Number of chunks of all boards of a region, as long as no board has fewer than the fewest. Where a board is as large as
+/// a processor's own cache, its lines have left the caches of those who read them when they are written again.
+const CHUNKS_OF_REGION: usize = 256;
 /// Size of a chunk in bytes.
 pub(super) const CHUNK: usize = 32 << 10;
 /// Largest size in bytes of a payload in a slot.
@@ -204,7 +207,14 @@ impl Layout {
     /// Returns the offset of a rank's chunks in a region.
     pub(super) fn chunks(self, region: usize, rank: usize) -> usize {
         let boards = self.board(REGIONS, 0).next_multiple_of(PAGE);
-        boards + (region * self.ranks + rank) * CHUNKS * CHUNK
+        boards + (region * self.ranks + rank) * self.chunks_per_board() * CHUNK
+    }
+
+    /// Returns the number of chunks of a board, a power of two.
+    pub(super) fn chunks_per_board(self) -> usize {
+        let share = CHUNKS_OF_REGION / self.ranks;
+        let share = share.clamp(*CHUNKS.start(), *CHUNKS.end());
+        1 << share.ilog2()
     }
 
     pub(super) fn answer(self, rank: usize) -> usize {
@@ -269,5 +279,6 @@ const_assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
 const_assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
 const_assert!(LONG_FRAMES.start().is_multiple_of(PAGE) && LONG_FRAMES.start().is_power_of_two());
 const_assert!(LONG_FRAMES.end().is_power_of_two() && LONG_FRAMES_OF_RANK / MAX_RANKS > 0);
-const_assert!(CHUNK.is_multiple_of(PAGE) && SLOTS.is_multiple_of(CHUNKS) && INLINE < CHUNK);
+const_assert!(CHUNK.is_multiple_of(PAGE) && INLINE < CHUNK);
+const_assert!(CHUNKS.start().is_power_of_two() && CHUNKS.end().is_power_of_two());
 const_assert!(FRAME_LIMIT >= pombo_kernel::channel::MIN_LIMIT);

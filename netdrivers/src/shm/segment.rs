@@ -10,8 +10,8 @@ use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
 use super::layout::{
-    self, Answer, BoardSlots, CHUNK, CHUNKS, ConsumerCursor, Control, Header, Layout, MAGIC,
-    REGIONS, RING, RankStatus, VERSION,
+    self, Answer, BoardSlots, CHUNK, ConsumerCursor, Control, Header, Layout, MAGIC, REGIONS, RING,
+    RankStatus, VERSION,
 };
 use super::long_frames::LongFrames;
 use super::read_acks::ReadAcks;
@@ -253,6 +253,11 @@ impl Segment {
         unsafe { value.cast().as_ref() }
     }
 
+    /// Returns the number of chunks of a board.
+    pub(super) fn chunks_per_board(&self) -> usize {
+        self.layout.chunks_per_board()
+    }
+
     /// Returns the addresses of a rank's board in a region: its slots, its chunks.
     pub(super) fn board(&self, region: usize, rank: usize) -> [NonNull<u8>; 2] {
         assert!(region < REGIONS && rank < self.ranks());
@@ -262,7 +267,7 @@ impl Segment {
         );
         [
             self.mapping.at(lines, size_of::<BoardSlots>()),
-            self.mapping.at(chunks, CHUNKS * CHUNK),
+            self.mapping.at(chunks, self.chunks_per_board() * CHUNK),
         ]
     }
 

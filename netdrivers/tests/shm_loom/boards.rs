@@ -55,12 +55,15 @@ impl<const RANKS: usize> Memory<RANKS> {
 
 impl<const RANKS: usize> BoardMemory for Memory<RANKS> {
     const SLOTS: u64 = SLOTS as u64;
-    const CHUNKS: u64 = 1;
     const INLINE: usize = INLINE;
     const MAX_PAYLOAD: usize = MAX_PAYLOAD;
 
     fn ranks(&self) -> usize {
         RANKS
+    }
+
+    fn chunks(&self) -> u64 {
+        1
     }
 
     fn slot_words(&self, rank: usize, slot: u64) -> &[AtomicU64; 2] {

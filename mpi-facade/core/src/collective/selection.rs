@@ -106,7 +106,6 @@ const BOARDS: usize = 64;
 /// Most bytes of a block that two ranks with processors of their own pass over boards: longer ones go faster by messages,
 /// whose long frames do not wait for lines that the reader's caches still hold. By turns beside boards, with written send
 /// buffers, 64 KiB to 1 MiB took 0.35 to 0.75 of the time at 28 ns from core to core, and 0.2 to 0.35 at 160 ns.
-/// Reductions of 64 KiB took 1.1 to 1.3 of it at 28 ns, so they stay on boards.
 const LONG: usize = 32 << 10;
 
 const fn rule(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
@@ -244,7 +243,7 @@ pub const TABLE: &[Selection] = &[
         variable: c"POMBO_COLL_REDUCE",
         allowed: &[Linear, Binomial, Chain, SharedMemory, Hierarchical],
         rules: &[
-            rule(BOARDS, 2 * LONG, SharedMemory),
+            rule(BOARDS, LONG, SharedMemory),
             costly_waits(BOARDS, ANY, SharedMemory),
             one_host(2, ANY, Chain),
             rule(BOARDS, ANY, SharedMemory),
@@ -269,7 +268,7 @@ pub const TABLE: &[Selection] = &[
             Hierarchical,
         ],
         rules: &[
-            rule(BOARDS, 2 * LONG, SharedMemory),
+            rule(BOARDS, LONG, SharedMemory),
             costly_waits(BOARDS, ANY, SharedMemory),
             one_host(2, ANY, Rabenseifner),
             rule(BOARDS, ANY, SharedMemory),

@@ -20,8 +20,6 @@ use super::sync::{AtomicU64, Ordering};
 pub(super) trait BoardMemory {
     /// Number of slots of a board.
     const SLOTS: u64;
-    /// Number of chunks of a board: a divisor of the slots.
-    const CHUNKS: u64;
     /// Size in bytes of the longest payload in a slot.
     const INLINE: usize;
     /// Size in bytes of the longest payload.
@@ -29,6 +27,9 @@ pub(super) trait BoardMemory {
 
     /// Returns the number of ranks of the group.
     fn ranks(&self) -> usize;
+
+    /// Returns the number of chunks of a board: a divisor of the slots.
+    fn chunks(&self) -> u64;
 
     /// Returns the words of a rank's slot, modulo the number of slots: the round's number, and the payload's mark and
     /// length.
@@ -146,7 +147,8 @@ impl<P: BoardMemory> Board<P> {
         let mut last = used(slot);
         if len > P::INLINE {
             // These slots share a chunk for long payloads.
-            let others = (1..P::SLOTS / P::CHUNKS).map(|other| used(slot + other * P::CHUNKS));
+            let chunks = self.slots.chunks();
+            let others = (1..P::SLOTS / chunks).map(|other| used(slot + other * chunks));
             last = others.fold(last, u64::max);
         }
         // Rounds of an earlier group do not count.

@@ -5,7 +5,7 @@ use core::mem::{offset_of, size_of};
 use core::ptr::NonNull;
 
 use super::board::BoardMemory;
-use super::layout::{self, BoardSlot, BoardSlots, CHUNK, CHUNKS, SLOTS};
+use super::layout::{self, BoardSlot, BoardSlots, CHUNK, SLOTS};
 use super::segment::Segment;
 use super::sync::AtomicU64;
 
@@ -16,7 +16,10 @@ struct BoardAddress {
 }
 
 /// The boards of a group.
-pub(super) struct MappedBoards(Box<[BoardAddress]>);
+pub(super) struct MappedBoards {
+    boards: Box<[BoardAddress]>,
+    chunks: usize,
+}
 
 // SAFETY: these are addresses of memory that all processes share; the contract of `BoardMemory` governs the accesses.
 unsafe impl Send for MappedBoards {}
@@ -35,7 +38,10 @@ impl MappedBoards {
             let [lines, chunks] = segment.board(region, rank);
             BoardAddress { lines, chunks }
         };
-        Self(ranks.map(site).collect())
+        Self {
+            boards: ranks.map(site).collect(),
+            chunks: segment.chunks_per_board(),
+        }
     }
 
     /// Returns the words of a slot.
@@ -44,7 +50,7 @@ impl MappedBoards {
         let slot = slot as usize % SLOTS;
         let offset = offset_of!(BoardSlots, slots) + slot * size_of::<BoardSlot>();
         // SAFETY: the slot lies inside the board.
-        unsafe { self.0[rank].lines.add(offset) }.cast()
+        unsafe { self.boards[rank].lines.add(offset) }.cast()
     }
 
     /// Returns the address of a payload of `len` bytes.
@@ -55,21 +61,25 @@ impl MappedBoards {
             return unsafe { self.slot(rank, slot).add(1) }.cast();
         }
         assert!(len <= CHUNK);
-        let chunk = slot as usize % CHUNKS;
+        let chunk = slot as usize % self.chunks;
         // SAFETY: the chunk lies inside the board's chunks.
-        unsafe { self.0[rank].chunks.add(chunk * CHUNK) }
+        unsafe { self.boards[rank].chunks.add(chunk * CHUNK) }
     }
 }
 
 impl BoardMemory for MappedBoards {
     const SLOTS: u64 = SLOTS as u64;
-    const CHUNKS: u64 = CHUNKS as u64;
     const INLINE: usize = layout::INLINE;
     const MAX_PAYLOAD: usize = CHUNK;
 
     #[inline]
     fn ranks(&self) -> usize {
-        self.0.len()
+        self.boards.len()
+    }
+
+    #[inline]
+    fn chunks(&self) -> u64 {
+        self.chunks as u64
     }
 
     #[inline]
@@ -83,7 +93,7 @@ impl BoardMemory for MappedBoards {
     fn released(&self, rank: usize) -> &AtomicU64 {
         const { assert!(offset_of!(BoardSlots, released) == 0) };
         // SAFETY: as above; the word is the board's first.
-        unsafe { self.0[rank].lines.cast().as_ref() }
+        unsafe { self.boards[rank].lines.cast().as_ref() }
     }
 
     #[inline]

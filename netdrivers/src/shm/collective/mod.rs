@@ -34,8 +34,8 @@ pub const REGIONS: usize = layout::REGIONS;
 pub const MARK_LIMIT: u64 = board::MARK_LIMIT;
 /// The longest payload in bytes.
 pub const MAX_PAYLOAD: usize = layout::CHUNK;
-/// Number of rounds for which a rank can have published long payloads that not all have read.
-pub const ROUNDS_AHEAD: usize = layout::CHUNKS;
+/// Number of rounds for which a rank can have published long payloads that not all have read, at least.
+pub const ROUNDS_AHEAD: usize = *layout::CHUNKS.start();
 
 /// The reason why an awaited payload or room will not come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
