@@ -378,6 +378,24 @@ impl Operand {
         }
     }
 
+    /// As [`Operand::zip`], as many values at a time as a `V` holds, and the rest one by one.
+    #[inline(always)]
+    pub(crate) fn zip_vectors<V: FromBytes, T: FromBytes>(
+        self,
+        inout: Operand,
+        vectors: impl Fn(V, V) -> V,
+        singles: impl Fn(T, T) -> T,
+    ) {
+        let whole = self.values::<V>(&inout) * size_of::<V>();
+        let rest = |operand: &Operand| Operand {
+            base: operand.base.wrapping_add(whole),
+            bytes: operand.bytes - whole,
+        };
+        let (input, output) = (rest(&self), rest(&inout));
+        self.zip::<V>(inout, vectors);
+        input.zip::<T>(output, singles);
+    }
+
     /// Replaces, keeps or merges each pair of value and index in `inout`, as `judge` decides by the values. Only data
     /// is accessed, never the padding between or behind.
     #[inline(always)]

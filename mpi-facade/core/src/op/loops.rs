@@ -108,9 +108,6 @@ zips! {
     both [T: Truth] T: |a, b| T::of(a.truth() & b.truth());
     either [T: Truth] T: |a, b| T::of(a.truth() | b.truth());
     one_of [T: Truth] T: |a, b| T::of(a.truth() ^ b.truth());
-    bit_and [] u8: |a, b| a & b;
-    bit_or [] u8: |a, b| a | b;
-    bit_xor [] u8: |a, b| a ^ b;
 }
 
 /// Does nothing: `MPI_NO_OP`.

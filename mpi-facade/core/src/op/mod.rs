@@ -10,6 +10,7 @@ mod number;
 mod tests;
 mod user_operations;
 mod user_reduction;
+mod vector_loops;
 
 use crate::constants::*;
 use crate::datatype::{self, Datatypes, Family, Predefined};
@@ -208,12 +209,12 @@ fn select(op: Op, known: &Predefined) -> Option<Loop> {
     match op {
         MPI_MAX => loops::max(element),
         MPI_MIN => loops::min(element),
-        MPI_SUM => loops::sum(element),
+        MPI_SUM => vector_loops::sum(element).or_else(|| loops::sum(element)),
         MPI_PROD if family == Family::Complex => loops::complex_product(element),
         MPI_PROD => loops::product(element),
-        MPI_BAND => Some(loops::bit_and),
-        MPI_BOR => Some(loops::bit_or),
-        MPI_BXOR => Some(loops::bit_xor),
+        MPI_BAND => Some(vector_loops::bit_and),
+        MPI_BOR => Some(vector_loops::bit_or),
+        MPI_BXOR => Some(vector_loops::bit_xor),
         MPI_LAND => loops::logical_and(element),
         MPI_LOR => loops::logical_or(element),
         MPI_LXOR => loops::logical_xor(element),
