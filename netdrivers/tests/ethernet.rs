@@ -26,3 +26,5 @@ mod stranger;
 mod strangers;
 #[path = "ethernet/troubles.rs"]
 mod troubles;
+#[path = "ethernet/with_udp.rs"]
+mod with_udp;

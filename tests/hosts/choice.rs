@@ -166,7 +166,11 @@ fn frames_are_as_long_as_all_interfaces_carry() {
         // A frame that one host's MTU does not allow is sent by none.
         hosts.set("ip -n h3 link set eth0 mtu 1400");
         let shortest = "raw Ethernet on eth0, 1390 bytes to a frame\n";
-        takes(&run("auto", PLAIN), shortest);
+        takes(&run("ethernet", PLAIN), shortest);
+        // A datagram is shorter than a raw frame by the headers of IP and UDP.
+        let by_both = "raw Ethernet on eth0, 1372 bytes to a frame, and UDP for long messages, ";
+        takes(&run("auto", PLAIN), by_both);
+        takes(&run("auto", LOSSY), by_both);
         hosts.set("ip -n h3 link set eth0 mtu 5000");
         takes(
             &run("auto", LOSSY),

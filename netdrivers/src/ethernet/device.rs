@@ -72,6 +72,12 @@ impl<L: FrameIo> Ethernet<L> {
         &self.interface
     }
 
+    /// Returns the speed of the interface in megabits per second, if the system tells it.
+    pub fn speed(&self) -> Option<u32> {
+        let [socket, _] = self.io.fds();
+        interface::speed(socket, &self.interface)
+    }
+
     /// Returns the interface's MTU when this peer joined, and its present MTU, if that is smaller. Longer frames are
     /// refused with EMSGSIZE (90).
     pub fn reduced_mtu(&self) -> Option<(usize, usize)> {
@@ -98,6 +104,18 @@ impl<L: FrameIo> Ethernet<L> {
     /// absent.
     pub fn fds(&self) -> [i32; 2] {
         self.io.fds()
+    }
+
+    /// Waits as [`Network::wait`], also for the events of another device.
+    pub(super) fn wait_beside(
+        &mut self,
+        idle: u32,
+        until: u64,
+        other: Option<&WaitSet>,
+    ) -> Result<(), ChannelError> {
+        let own = self.wake();
+        let wake = other.map_or(own, |other| own.or(*other).unwrap_or(own));
+        self.device_wait.wait(idle, until, wake)
     }
 
     fn wake(&mut self) -> WaitSet {
@@ -187,8 +205,7 @@ impl<L: FrameIo> Network for Ethernet<L> {
     }
 
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        let wake = self.wake();
-        self.device_wait.wait(idle, until, wake)
+        self.wait_beside(idle, until, None)
     }
 
     fn wait_sources(&mut self) -> Option<WaitSet> {

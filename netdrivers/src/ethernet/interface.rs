@@ -76,6 +76,11 @@ pub(super) fn mtu(socket: i32, name: &str) -> Result<usize, EthernetError> {
     interfaces::mtu(socket, name).map_err(EthernetError::failed("ioctl"))
 }
 
+/// Returns the speed of the interface of that name in megabits per second, if the system tells it.
+pub(super) fn speed(socket: i32, name: &str) -> Option<u32> {
+    interfaces::speed(socket, name)
+}
+
 fn read(entry: InterfaceAddress) -> Option<Interface> {
     let LinkOrIp::Link { index, mac } = entry.address else {
         return None;

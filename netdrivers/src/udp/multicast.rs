@@ -26,6 +26,10 @@ pub struct UdpMulticast {
     state: DeviceState,
 }
 
+/// Largest number of system calls for unicast frames per poll. Each may return twice as many as the one before, so that
+/// a poll takes a report of every one of 63 receivers.
+const MAX_FILLS: usize = 6;
+
 impl UdpMulticast {
     pub(super) fn new(
         me: Peer,
@@ -104,8 +108,17 @@ impl Network for UdpMulticast {
         self.state.flush_pending(&self.socket)?;
         let came = self.recv_batch.fill(&self.group_socket)?;
         let cast = self.state.deliver(&self.recv_batch, came, false, &mut f);
-        let came = self.recv_batch.fill(&self.socket)?;
-        let sent = self.state.deliver(&self.recv_batch, came, true, &mut f);
+        // All receivers report at about the same time, and a rank that does not wait for the group polls seldom: with
+        // one report per poll a sender of short messages runs out of credit.
+        let mut sent = false;
+        for _ in 0..MAX_FILLS {
+            let requested = self.recv_batch.requested();
+            let came = self.recv_batch.fill(&self.socket)?;
+            sent |= self.state.deliver(&self.recv_batch, came, true, &mut f);
+            if came < requested {
+                break;
+            }
+        }
         Ok(cast || sent)
     }
 

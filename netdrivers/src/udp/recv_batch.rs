@@ -54,6 +54,11 @@ impl RecvBatch {
         recv_batch
     }
 
+    /// Returns the number of datagrams that the next call requests.
+    pub(super) fn requested(&self) -> usize {
+        self.requested
+    }
+
     /// Receives at most a batch; returns the number of datagrams.
     #[inline]
     pub(super) fn fill(&mut self, from: &Socket) -> Result<usize, ChannelError> {

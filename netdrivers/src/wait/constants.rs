@@ -48,6 +48,13 @@ pub const THREAD_YIELDS: u32 = 32;
 pub const DEVICE_POLLS: u32 = 128;
 /// Yields before the first sleep, as long as they pay: far longer than it takes to wake a rank on another processor.
 pub const DEVICE_YIELDS: u32 = 500;
+/// Time for which frames to a peer go by UDP after the last full one did, where raw Ethernet carries the others: longer
+/// than a burst of frames waits for its receiver.
+pub const BULK_HOLD: u64 = 200_000;
+/// Polls of raw Ethernet per poll of UDP beside it, which is a system call: together some microseconds.
+pub const BULK_POLL_INTERVAL: u32 = 32;
+/// Polls of both after bulk has arrived: together some hundred microseconds.
+pub const BULK_POLLS: u32 = 512;
 
 // ---- Yields --------------------------------------------------------------------------------------------------------
 

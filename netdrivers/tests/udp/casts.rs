@@ -67,6 +67,24 @@ fn broadcast_reaches_all_others_once() {
     reaches_all_others_once(SocketAddrV4::new([127, 255, 255, 255].into(), port));
 }
 
+/// A sender that polls seldom gets what all receivers have sent since.
+#[test]
+fn one_poll_takes_a_frame_of_every_peer() {
+    const PEERS: u16 = 16;
+    let mut casts = casts(PEERS, multicast_group(job()));
+    for from in 1..PEERS {
+        let frame = [from as u8; 10];
+        let sent = casts[usize::from(from)].transmit(Peer(0), &[Part::Bytes(&frame)]);
+        sent.expect("room");
+    }
+    // A frame between sockets of one host has arrived when its transmission returns.
+    let mut taken = Vec::new();
+    let polled = casts[0].poll(|frame| taken.push((frame.from(), frame.bytes().to_vec())));
+    assert_eq!(polled, Ok(true));
+    let expected = (1..PEERS).map(|from| (Peer(from), vec![from as u8; 10]));
+    assert!(taken.into_iter().eq(expected));
+}
+
 #[test]
 fn groups_need_version_four() {
     let Ok(bound) = pombo_netdrivers::Udp::bind(Ipv6Addr::LOCALHOST) else {

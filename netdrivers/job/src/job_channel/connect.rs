@@ -1,6 +1,7 @@
 //! Connects a rank to the network between hosts: it opens its sockets, the launcher exchanges all addresses, and then
 //! it joins. Only `join` uses it.
 
+use super::bulk::Bulk;
 use super::failure_detector::Listener;
 use super::injected_loss::Loss;
 use super::inter_host::InterHost;
@@ -16,10 +17,11 @@ use crate::bootstrap::{
 use crate::host_map::Hosts;
 use crate::log::LogLine as Description;
 use crate::settings;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 use pombo_kernel::Network;
-use pombo_netdrivers::ethernet::{BoundEthernet, Traffic};
+use pombo_netdrivers::ethernet::{BoundEthernet, EthernetAndUdp, Traffic};
 use pombo_netdrivers::udp::{BoundUdp, Udp};
 
 /// A rank's sockets, before it knows the addresses of the others.
@@ -106,32 +108,47 @@ impl LocalSockets {
     ) -> Result<(InterHost<RANKS>, Description), JobError> {
         let timeout = settings::HOST_TIMEOUT.number()? as u32;
         let loss = Loss::read()?;
-        let raw = match (self.raw, &self.udp) {
+        // A rank that requires raw Ethernet has no port: then UDP is for none.
+        let complete = all.iter().all(|at| at.frames.port() != 0);
+        let required = complete || all.iter().any(|at| at.raw.is_err());
+        let udp = self.udp.filter(|_| required).map(|mut bound| {
+            let mtus = all.iter().map(|at| at.mtu.min(DATAGRAM));
+            bound.shorten(mtus.min().unwrap_or(0));
+            let frames = all.iter().map(|at| at.frames).collect();
+            let mut device = bound.join(info.me, frames)?;
+            device.set_refused_limit(timeout);
+            Ok::<Udp, JobError>(device)
+        });
+        let mut udp = udp.transpose()?;
+        let raw = match (self.raw, &mut udp) {
             // This error is more specific than that of the other ranks.
             (Err(error), None) => return Err(error),
-            (raw, _) => raw_ethernet::join(raw, (info, hosts), all, launcher),
+            (raw, udp) => raw_ethernet::join(raw, udp.as_mut(), (info, hosts), all, launcher),
         };
         // All ranks reach the same decision.
-        let (device, description) = match (raw, self.udp) {
-            (Ok(device), _) => {
-                let (interface, bytes) = (device.interface(), device.mtu());
+        let (device, description) = match (raw, udp) {
+            (Ok((device, bulk)), udp) => {
+                let interface = device.interface();
                 let by = if self.by_pnet { " by pnet" } else { "" };
+                let why = bulk.map_or("", Bulk::description);
+                let taken = udp.filter(|_| bulk == Some(Bulk::Udp));
+                let bytes = taken.as_ref().map_or(usize::MAX, Udp::mtu);
+                let bytes = device.mtu().min(bytes);
                 let description = Description::of(format_args!(
-                    "raw Ethernet{by} on {interface}, {bytes} bytes to a frame"
+                    "raw Ethernet{by} on {interface}, {bytes} bytes to a frame{why}"
                 ));
-                (Device::Ethernet(device), description)
+                let device = match taken {
+                    Some(udp) => Device::Both(Box::new(EthernetAndUdp::new(device, udp))),
+                    None => Device::Ethernet(device),
+                };
+                (device, description)
             }
             (Err(why), None) => return Err(why),
-            (Err(why), Some(mut bound)) => {
+            (Err(why), Some(device)) => {
                 let description = match info.net {
                     Net::Auto => Description::of(format_args!("UDP at {}: {why}", self.ip)),
                     _ => Description::of(format_args!("UDP at {}", self.ip)),
                 };
-                let mtus = all.iter().map(|at| at.mtu.min(DATAGRAM));
-                bound.shorten(mtus.min().unwrap_or(0));
-                let frames = all.iter().map(|at| at.frames).collect();
-                let mut device = bound.join(info.me, frames)?;
-                device.set_refused_limit(timeout);
                 (Device::Udp(device), description)
             }
         };

@@ -1,12 +1,13 @@
 //! The device for frames between hosts: UDP or raw Ethernet, authenticated or not. It is chosen once, when a rank
 //! joins, so that the code of the protocols above exists once. Only `job_channel` uses it.
 
+use alloc::boxed::Box;
 use core::fmt;
 use core::net::SocketAddr;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
-use pombo_netdrivers::ethernet::Ethernet;
+use pombo_netdrivers::ethernet::{Ethernet, EthernetAndUdp};
 use pombo_netdrivers::udp::{Udp, UdpMulticast};
 use pombo_transport::{Authenticated, ContiguousFrame};
 
@@ -20,6 +21,8 @@ pub enum Device<U> {
     Udp(U),
     /// The device sends raw Ethernet frames.
     Ethernet(Ethernet),
+    /// The device sends raw Ethernet frames, and long messages as UDP datagrams.
+    Both(Box<EthernetAndUdp>),
 }
 
 /// Returns the number of frames rejected as foreign or forged, and that of frames dropped in this host, as far as
@@ -27,13 +30,19 @@ pub enum Device<U> {
 pub(super) fn refused<U: Datagrams>(link: &Link<U>) -> (u64, u64) {
     let (foreign, dropped) = match link.inner() {
         Device::Udp(device) => (device.foreign(), 0),
-        Device::Ethernet(device) => {
-            let counts = device.counts();
-            (counts.foreign + counts.truncated, counts.dropped)
+        Device::Ethernet(device) => refused_by(device),
+        Device::Both(device) => {
+            let (foreign, dropped) = refused_by(device.raw());
+            (foreign + device.udp().foreign(), dropped)
         }
     };
     let counts = link.counts();
     (foreign + counts.forged + counts.replayed, dropped)
+}
+
+fn refused_by(device: &Ethernet) -> (u64, u64) {
+    let counts = device.counts();
+    (counts.foreign + counts.truncated, counts.dropped)
 }
 
 /// A UDP device.
@@ -71,17 +80,32 @@ macro_rules! either {
         match $self {
             Device::Udp($device) => $does,
             Device::Ethernet($device) => $does,
+            Device::Both($device) => $does,
         }
     };
 }
 
 impl<U: Datagrams> Device<U> {
-    /// Returns the interface of raw Ethernet.
-    pub(super) fn interface(&self) -> Option<&str> {
+    fn raw(&self) -> Option<&Ethernet> {
         match self {
             Device::Udp(_) => None,
-            Device::Ethernet(device) => Some(device.interface()),
+            Device::Ethernet(device) => Some(device),
+            Device::Both(device) => Some(device.raw()),
         }
+    }
+
+    /// Returns the address to which this host refused to send, which led to an error.
+    fn refused_address(&self) -> Option<SocketAddr> {
+        match self {
+            Device::Udp(device) => device.refused(),
+            Device::Ethernet(_) => None,
+            Device::Both(device) => device.udp().refused(),
+        }
+    }
+
+    /// Returns the interface of raw Ethernet.
+    pub(super) fn interface(&self) -> Option<&str> {
+        self.raw().map(Ethernet::interface)
     }
 
     /// Checks that the interface still carries frames of the length that the job agreed on. The system fragments
@@ -90,36 +114,31 @@ impl<U: Datagrams> Device<U> {
     /// # Errors
     /// EMSGSIZE if it does not.
     pub(super) fn check(&self) -> Result<(), ChannelError> {
-        match self {
-            Device::Udp(_) => Ok(()),
-            Device::Ethernet(device) => device.check_mtu(),
-        }
+        self.raw().map_or(Ok(()), Ethernet::check_mtu)
     }
 
     /// Writes what is known of a failure, after the system's text for that error number.
     pub(super) fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {
-        match self {
-            Device::Udp(device) => match device.refused() {
-                Some(address) => write!(
-                    to,
-                    ": this host has let no frame out to {address} for as long as POMBO_HOST_TIMEOUT says: \
-                     look at its firewall and at its routes"
-                ),
-                None => Ok(()),
-            },
-            Device::Ethernet(device) => {
-                let name = device.interface();
-                match device.reduced_mtu().filter(|_| errno == libc::EMSGSIZE) {
-                    Some((then, now)) => write!(
-                        to,
-                        ": the MTU of {name} went from {then} to {now}: leave it alone while a job runs"
-                    ),
-                    None => write!(
-                        to,
-                        ": interface {name} was taken away, or can no longer be used"
-                    ),
-                }
-            }
+        if let Some(address) = self.refused_address() {
+            return write!(
+                to,
+                ": this host has let no frame out to {address} for as long as POMBO_HOST_TIMEOUT says: \
+                 look at its firewall and at its routes"
+            );
+        }
+        let Some(device) = self.raw() else {
+            return Ok(());
+        };
+        let name = device.interface();
+        match device.reduced_mtu().filter(|_| errno == libc::EMSGSIZE) {
+            Some((then, now)) => write!(
+                to,
+                ": the MTU of {name} went from {then} to {now}: leave it alone while a job runs"
+            ),
+            None => write!(
+                to,
+                ": interface {name} was taken away, or can no longer be used"
+            ),
         }
     }
 }
@@ -129,7 +148,7 @@ impl<U: Datagrams> Network for Device<U> {
 
     pombo_kernel::network_defaults! { is_checked }
     pombo_kernel::forward_network! {
-        (Device::Udp | Device::Ethernet): me, peers, mtu, #[inline] transmit, set_corked, wait, wait_sources,
+        (Device::Udp | Device::Ethernet | Device::Both): me, peers, mtu, #[inline] transmit, set_corked, wait, wait_sources,
         #[inline] now
     }
 

@@ -3,6 +3,8 @@
 //!
 //! A job on one host pays one comparison for the absent network. Without the feature `hosts` there is none.
 
+#[cfg(feature = "hosts")]
+mod bulk;
 mod channel_queries;
 #[cfg(feature = "hosts")]
 mod composite;

@@ -1,6 +1,7 @@
 //! Raw Ethernet between hosts: which ranks can use it, and a trial of whether all frames arrive. Only `connect` uses
 //! it.
 
+use super::bulk::{Bulk, FAST_LINE, USUAL_FRAME};
 use super::peer_addresses::RemoteAddresses;
 use crate::bootstrap::ExchangedText;
 use crate::bootstrap::Launcher;
@@ -14,6 +15,7 @@ use pombo_kernel::channel::Arrival;
 use pombo_kernel::{Network, Part, Peer};
 use pombo_netdrivers::Ethernet;
 use pombo_netdrivers::ethernet::{Address, BoundEthernet, FrameAddress, Traffic};
+use pombo_netdrivers::udp::Udp;
 
 /// Opens a device at the interface of that name, or at the only one with a carrier.
 pub(super) fn open(
@@ -63,41 +65,72 @@ pub(super) fn refuse(rank: usize, why: RawUnavailable) -> JobError {
     JobError::NoEthernet { rank, why }
 }
 
-/// Joins the others if all of them can and receive each other's frames; all ranks get the same result.
+/// Joins the others if all of them can and receive each other's frames; all ranks get the same result. Beside the device
+/// it returns what becomes of long messages, if there is UDP for them and raw frames are not longer than usual.
 pub(super) fn join(
     opened: Result<BoundEthernet, JobError>,
+    mut udp: Option<&mut Udp>,
     (info, hosts): (&JobInfo, &Hosts),
     all: &[RemoteAddresses],
     launcher: &mut Launcher,
-) -> Result<Ethernet, JobError> {
+) -> Result<(Ethernet, Option<Bulk>), JobError> {
     let mut addresses: Vec<Address> = Vec::new();
     for (rank, at) in all.iter().enumerate() {
         addresses.push(at.raw.map_err(|why| refuse(rank, why))?);
     }
     let mut device = opened?.join(&addresses)?;
+    udp = udp.filter(|_| device.mtu() <= USUAL_FRAME);
+    let mut bulk = match udp {
+        Some(_) => Bulk::asked()?,
+        None => Bulk::Unwanted,
+    };
+    if bulk == Bulk::Udp && device.speed().is_some_and(|speed| speed < FAST_LINE) {
+        bulk = Bulk::SlowLine;
+    }
     let others = other_hosts(&device, info.me, hosts);
     // All have sent before the time starts, and frames that arrive meanwhile are queued: so no rank has to be quick.
     send_trial(&mut device, &others);
+    if let Some(udp) = &mut udp {
+        send_trial(*udp, &others);
+    }
     launcher.exchange("pombo-called", &ExchangedText::from("-"))?;
-    let unheard = receive_trials(&mut device, &others);
-    let word = unheard.map_or(ExchangedText::from("-"), |rank| {
-        ExchangedText::of(format_args!("{rank}"))
-    });
+    let unheard = receive_trials(&mut device, &others, TRIAL);
+    if let Some(udp) = &mut udp
+        && receive_trials(*udp, &others, BULK_TRIAL).is_some()
+    {
+        bulk = Bulk::Unheard;
+    }
+    let bulk = bulk.letter();
+    let word = match unheard {
+        None => ExchangedText::of(format_args!("{bulk}-")),
+        Some(rank) => ExchangedText::of(format_args!("{bulk}{rank}")),
+    };
     let words = read(&launcher.exchange("pombo-heard", &word)?, |_, word| {
-        Ok(word.parse().ok())
+        let mut rest = word.chars();
+        let bulk = rest.next().and_then(Bulk::of_letter);
+        let bulk = bulk.ok_or_else(|| JobError::card(0, word))?;
+        Ok((bulk, rest.as_str().parse().ok()))
     })?;
-    for (rank, unheard) in words.into_iter().enumerate() {
-        if let Some(unheard) = unheard {
+    for (rank, (_, unheard)) in words.iter().enumerate() {
+        if let Some(unheard) = *unheard {
             return Err(refuse(rank, RawUnavailable::Unheard { rank: unheard }));
         }
     }
     // All of these frames were sent before the exchange, and no rank sends others yet.
     while device.poll(|_| ()).is_ok_and(|any| any) {}
-    Ok(device)
+    let mut bulks = words.into_iter().map(|(bulk, _)| bulk);
+    let bulk = bulks.find(|bulk| *bulk != Bulk::Udp).unwrap_or(Bulk::Udp);
+    let bulk = udp.map(|udp| {
+        while udp.poll(|_| ()).is_ok_and(|any| any) {}
+        bulk
+    });
+    Ok((device, bulk))
 }
 
 /// Nanoseconds that ranks wait for each other's first frames after all have sent some: far longer than delivery takes.
 const TRIAL: u64 = 1_000_000_000;
+/// As [`TRIAL`], for UDP beside raw Ethernet, without which the job is slower but runs.
+const BULK_TRIAL: u64 = 200_000_000;
 /// Nanoseconds between two frames to a rank, and the least number of frames to each: any of them may be lost.
 const ROUND: u64 = 20_000_000;
 const ROUNDS: u64 = 3;
@@ -110,7 +143,7 @@ fn other_hosts(device: &Ethernet, me: Peer, hosts: &Hosts) -> Vec<Peer> {
 }
 
 /// Sends a frame of the largest size to each of them, so that a switch that does not carry it is detected now.
-fn send_trial(device: &mut Ethernet, others: &[Peer]) {
+fn send_trial(device: &mut impl Network, others: &[Peer]) {
     let longest = vec![b'?'; device.mtu()];
     for peer in others {
         // A frame that is not sent counts as lost.
@@ -118,8 +151,9 @@ fn send_trial(device: &mut Ethernet, others: &[Peer]) {
     }
 }
 
-/// Waits for a frame of each of them, and goes on sending meanwhile. Returns the first rank that was not received.
-fn receive_trials(device: &mut Ethernet, others: &[Peer]) -> Option<usize> {
+/// Waits `trial` nanoseconds at most for a frame of each of them, and goes on sending meanwhile. Returns the first rank
+/// that was not received.
+fn receive_trials(device: &mut impl Network, others: &[Peer], trial: u64) -> Option<usize> {
     let (begin, mut missing) = (device.now(), others.to_vec());
     let (mut rounds, mut idle) = (0, 0);
     loop {
@@ -132,7 +166,7 @@ fn receive_trials(device: &mut Ethernet, others: &[Peer]) -> Option<usize> {
             missing.retain(|peer| *peer != frame.from());
         });
         // The time-out counts only when no frame waits to be read any more.
-        let over = came.is_err() || came == Ok(false) && now >= begin + TRIAL;
+        let over = came.is_err() || came == Ok(false) && now >= begin + trial;
         if missing.is_empty() && rounds >= ROUNDS || over {
             return missing.first().map(|peer| peer.index());
         }

@@ -13,6 +13,10 @@ pub(crate) const KEY_FILE_BYTES: (usize, usize) = (16, 1024);
 pub(crate) const PNET: &str = "pnet";
 const ETHERNET_IO_MUST: &str = "ring or pnet";
 
+/// What [`ETHERNET_BULK`] says where raw frames are to carry everything.
+pub(crate) const RAW: &str = "raw";
+const ETHERNET_BULK_MUST: &str = "auto or raw";
+
 variables! {
     NET: Values { must: Net::MUST, fits: |text| Net::split(text).is_some() }, default "auto",
         "what carries messages between hosts; ranks of one host share memory. auto: raw Ethernet if all ranks may and \
@@ -32,6 +36,10 @@ variables! {
     ETHERNET_IO: Values { must: ETHERNET_IO_MUST, fits: |text| ["ring", PNET].contains(&text) }, default "ring",
         "what carries raw frames. ring: packet sockets of Linux, whose memory the system shares; pnet: the package of \
          that name, frame by frame, where the library was built with the feature pnet";
+    ETHERNET_BULK: Values { must: ETHERNET_BULK_MUST, fits: |text| ["auto", RAW].contains(&text) }, default "auto",
+        "what carries long messages where POMBO_NET is auto and raw Ethernet was taken. auto: UDP, where frames are not \
+         longer than usual and no line is known to have 1 Gb/s or less, as the system takes 64 datagrams in one call; \
+         raw: raw Ethernet";
     VERBOSE: Values::SWITCH, default "0",
         "1: rank 0 of a job on several hosts says what carries messages between them, and why";
     HOST_TIMEOUT: numbers!("seconds", 1, 3600), default "10",
