@@ -445,7 +445,7 @@ impl Shm {
             return Err(ChannelError::PeerLost(to));
         }
         // A reader on the same processor finds what the ring holds in its caches.
-        let pushed = match self.wait_policy.spins() {
+        let pushed = match self.wait_policy.spins() && self.members.segment.has_long_frames() {
             true => connection.push_long(len, parts),
             false => connection.outbound.push(len, parts),
         };

@@ -157,7 +157,7 @@ fn a_producer_goes_back_while_its_consumer_is_close() {
             }
         }
         // SAFETY: inside the array; one thread uses it.
-        let at_end = unsafe { core::slice::from_raw_parts((&memory).at(GRANULES - 4, 24), 24) };
+        let at_end = unsafe { core::slice::from_raw_parts(memory.at(GRANULES - 4, 24), 24) };
         assert_eq!(at_end.iter().any(|byte| *byte != 0), goes_on);
     }
 }
