@@ -8,8 +8,8 @@ mod table;
 pub use former::FORMER_NAMES;
 pub(crate) use table::single_copy;
 pub use table::{
-    DIRECT_RECEIVE, EAGER_LIMIT, PROGRESS_THREAD, SEND_BUFFER_BYTES, SHM_SINGLE_COPY,
-    UNEXPECTED_CREDIT, VARIABLES,
+    DIRECT_RECEIVE, EAGER_LIMIT, PROGRESS_THREAD, SEND_BUFFER_BYTES, SHM_RING_RESTART,
+    SHM_SINGLE_COPY, UNEXPECTED_CREDIT, VARIABLES,
 };
 
 use crate::collective::{self, Selection};
@@ -81,6 +81,7 @@ mod tests {
             ("VERBOSE", &["0", "1"], &["x", "2", "yes", ""]),
             ("AUTH", &["on", "full", "off"], &["0", "1", "yes", ""]),
             ("FAULT_LOSS", &["0", "5:42"], &["100", "much"]),
+            ("SHM_RING_RESTART", &["0", "1"], &["2", "auto"]),
             ("SHM_SINGLE_COPY", &["auto", "4096"], &["sometimes"]),
             ("NET", &["udp:eth0", "shm"], &["tcp", "udp:", "shm:1"]),
             ("COLL_BCAST", &["binomial"], &["fastest"]),
@@ -130,6 +131,7 @@ mod tests {
             UNEXPECTED_CREDIT,
             EAGER_LIMIT,
             SEND_BUFFER_BYTES,
+            SHM_RING_RESTART,
             SHM_SINGLE_COPY,
             DIRECT_RECEIVE,
             PROGRESS_THREAD,

@@ -118,6 +118,14 @@ impl Shm {
         self.pending_reads.disable();
     }
 
+    /// Keeps this rank from going back to the beginning of a ring while the receiver is close behind, by which the lines
+    /// in use stay few.
+    pub fn disable_ring_restart(&mut self) {
+        for connection in &mut self.connections {
+            connection.outbound.disable_restarts();
+        }
+    }
+
     /// Returns the segment, for the states of the other ranks.
     pub fn segment(&self) -> &Segment {
         &self.members.segment
@@ -437,7 +445,7 @@ impl Shm {
             return Err(ChannelError::PeerLost(to));
         }
         // A reader on the same processor finds what the ring holds in its caches.
-        let pushed = match self.wait_policy.spins() {
+        let pushed = match self.wait_policy.spins() && self.members.segment.has_long_frames() {
             true => connection.push_long(len, parts),
             false => connection.outbound.push(len, parts),
         };

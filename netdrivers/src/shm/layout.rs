@@ -28,10 +28,12 @@ pub const MAX_RANKS: usize = 1024;
 pub(super) const RING: usize = 64 << 10;
 /// Sizes in bytes of the room for long frames of an ordered pair.
 const LONG_FRAMES: RangeInclusive<usize> = 64 << 10..=1 << 20;
-/// What the rooms for long frames to a rank take together, in bytes, as long as none is smaller than the smallest. A pair
-/// that communicates for long touches all of its room; in one that is larger than a processor's own cache, a copy takes a
-/// third of the time.
+/// What the rooms for long frames to a rank take together, in bytes. A pair that communicates for long touches all of its
+/// room; in one that is larger than a processor's own cache, a copy takes a third of the time.
 const LONG_FRAMES_OF_RANK: usize = 2 << 20;
+/// The largest number of ranks that use rooms for long frames: beyond, they would take more than that, and be no larger
+/// than the rings.
+pub(super) const LONG_FRAMES_RANKS: usize = LONG_FRAMES_OF_RANK / *LONG_FRAMES.start();
 /// Number of granules of a ring.
 pub(super) const GRANULES: usize = RING / ring::GRANULE;
 /// The longest frame, in bytes: a quarter of a ring.

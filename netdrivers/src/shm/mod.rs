@@ -6,10 +6,11 @@
 //!
 //! The sender copies a frame into a ring and the receiver reads it there, without locks and, while both are awake,
 //! without system calls. There is a ring for each ordered pair of ranks: 64 KiB, which occupy memory as far as frames
-//! have filled it; a send into a full ring fails. A long message streams through in frames of up to [`FRAME_LIMIT`]
+//! have filled it; a send into a full ring fails. While the receiver is close behind, the sender uses only the
+//! beginning of the ring ([`Shm::disable_ring_restart`]). A long message streams through in frames of up to [`FRAME_LIMIT`]
 //! bytes: the receiver copies out while the sender copies in. If all ranks have processors of their own, frames of 8 KiB
-//! or more lie beside the ring, in a room of 1 MiB for each ordered pair of two ranks, down to 64 KiB for 32 ranks and
-//! more; it, too, occupies memory as far as it was used, and a send fails when it is full.
+//! or more lie beside the ring, in a room of 1 MiB for each ordered pair of two ranks, down to 64 KiB for 32 ranks,
+//! and in the ring if there are more; it, too, occupies memory as far as it was used, and a send fails when it is full.
 //!
 //! Alternatively its receiver reads it directly from the sender's memory: the frame only describes it ([`SingleCopy`]).
 //!

@@ -56,6 +56,17 @@ const PREFETCH_DISTANCE: u64 = 16;
 const MAX_PREFETCH: usize = 32;
 /// Number of lines that a consumer prefetches, its own included.
 const PREFETCH_LINES: usize = 6;
+/// Number of granules from which on a record is worth going back for; shorter ones are lines that are passed on anyway.
+const RESTART_GRANULES: usize = 4;
+/// A producer goes back to the beginning of its ring after this part of it, or this number of records if they take more.
+const RESTART: (usize, usize) = (8, 3);
+/// It does so only if its consumer is at most this part of the ring behind, or one record: else it would soon have to wait.
+const RESTART_LAG: usize = 16;
+/// If that leaves it without room before the consumer has come there, it was a mistake: bursts need the whole ring. So
+/// many times must it be right to make up for it.
+const MISTAKE: u32 = 4;
+/// Most that mistakes add up to: then the producer does not go back in 64 rounds through the ring.
+const MAX_BURSTS: u32 = 7 * MISTAKE;
 /// Size of a record's header word in bytes.
 pub(super) const WORD: usize = 8;
 
@@ -80,6 +91,12 @@ pub(super) struct Producer<S> {
     position: u64,
     /// The consumer's position when last read.
     consumed: u64,
+    /// The position from which on the producer may go back to the beginning.
+    may_restart: u64,
+    /// The position to which the producer went back last, unless that was a mistake.
+    restarted: Option<u64>,
+    /// What mistakes add up to, each [`MISTAKE`], less the number of times that it was none.
+    bursts: u32,
 }
 
 impl<S: GranuleAccess> Producer<S> {
@@ -88,7 +105,15 @@ impl<S: GranuleAccess> Producer<S> {
             memory,
             position: 0,
             consumed: 0,
+            may_restart: 0,
+            restarted: None,
+            bursts: 0,
         }
+    }
+
+    /// Keeps the producer from going back to the beginning of the ring while its consumer is close behind.
+    pub(super) fn disable_restarts(&mut self) {
+        self.may_restart = u64::MAX;
     }
 
     /// Appends a frame of `len` bytes; `len` is the sum of the parts and at most the limit.
@@ -122,7 +147,12 @@ impl<S: GranuleAccess> Producer<S> {
     fn write(&mut self, len: usize, parts: &[Part<'_>], flags: u32) -> Result<(), RingError> {
         debug_assert!(len == Part::total(parts) && len <= limit(S::GRANULES));
         let size = granules(len);
-        let gap = gap_before(size, self.granule(), S::GRANULES);
+        let gap =
+            if size > RESTART_GRANULES && self.position >= self.may_restart && self.restarts(size)? {
+                S::GRANULES - self.granule()
+            } else {
+                gap_before(size, self.granule(), S::GRANULES)
+            };
         // One granule more is reserved, as the word behind the record becomes 0.
         self.reserve(gap + size + 1)?;
         if gap > 0 {
@@ -139,6 +169,46 @@ impl<S: GranuleAccess> Producer<S> {
         self.position += size as u64;
         self.prefetch(size);
         Ok(())
+    }
+
+    /// Returns whether a record of that size goes to the beginning of the ring although there is room before its end: the
+    /// lines that both sides have used just before are passed on fastest.
+    #[inline(never)]
+    fn restarts(&mut self, size: usize) -> Result<bool, RingError> {
+        let lap = (S::GRANULES / RESTART.0).max(RESTART.1 * size);
+        let granule = self.granule();
+        if granule < lap {
+            self.may_restart = self.position + (lap - granule) as u64;
+            return Ok(false);
+        }
+        let lag = (S::GRANULES / RESTART_LAG).max(size) as u64;
+        let free = (granule - size) as u64;
+        if self.position - self.consumed > lag {
+            self.look_for_room()?;
+        }
+        let behind = self.position - self.consumed;
+        if behind > lag || behind >= free {
+            self.may_restart = self.position + lag;
+            return Ok(false);
+        }
+        let beginning = self.position + (S::GRANULES - granule) as u64;
+        if self.restarted.replace(beginning).is_some() {
+            self.bursts = self.bursts.saturating_sub(1);
+        }
+        Ok(true)
+    }
+
+    /// Learns from a lack of room whether it was a mistake to go back.
+    fn note_burst(&mut self) {
+        if self
+            .restarted
+            .is_some_and(|position| self.consumed < position)
+        {
+            self.restarted = None;
+            let rounds = 1 << (self.bursts / MISTAKE) >> 1;
+            self.bursts = (self.bursts + MISTAKE).min(MAX_BURSTS);
+            self.may_restart = self.position + rounds * S::GRANULES as u64;
+        }
     }
 
     /// Prefetches lines. Those that the consumer has read take long to come back, and a burst would wait for each. So
@@ -182,6 +252,7 @@ impl<S: GranuleAccess> Producer<S> {
         if end - self.consumed <= S::GRANULES as u64 {
             Ok(())
         } else {
+            self.note_burst();
             Err(RingError::Full)
         }
     }

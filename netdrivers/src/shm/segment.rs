@@ -10,8 +10,8 @@ use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
 use super::layout::{
-    self, Answer, BoardSlots, CHUNK, ConsumerCursor, Control, Header, Layout, MAGIC, REGIONS, RING,
-    RankStatus, VERSION,
+    self, Answer, BoardSlots, CHUNK, ConsumerCursor, Control, Header, LONG_FRAMES_RANKS, Layout,
+    MAGIC, REGIONS, RING, RankStatus, VERSION,
 };
 use super::long_frames::LongFrames;
 use super::read_acks::ReadAcks;
@@ -275,6 +275,11 @@ impl Segment {
     pub(super) fn acks(&self, from: usize, to: usize) -> NonNull<ReadAcks> {
         let cursor = self.layout.cursor(from, to) + offset_of!(ConsumerCursor, acks);
         self.mapping.at(cursor, size_of::<ReadAcks>()).cast()
+    }
+
+    /// Returns whether long frames lie beside the rings.
+    pub(super) fn has_long_frames(&self) -> bool {
+        self.ranks() <= LONG_FRAMES_RANKS
     }
 
     /// Returns the memory of the ring from one rank to another, and that of the long frames.

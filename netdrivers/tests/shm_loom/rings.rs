@@ -61,6 +61,14 @@ fn all_kinds_of_frames_in_turn() {
     check(2, || stream(0, &[57, 1, LIMIT, SHORT, LIMIT, 1]));
 }
 
+/// Behind a long way, the producer goes back to the beginning if its consumer is close.
+#[test]
+fn a_producer_goes_back() {
+    check(3, || {
+        stream(0, &[SHORT + 40, 1, SHORT + 40, SHORT + 40, SHORT + 40, 1])
+    });
+}
+
 /// What a producer without room sees before it sleeps.
 #[test]
 fn room_shows_when_something_was_taken() {

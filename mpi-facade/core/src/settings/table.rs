@@ -16,6 +16,8 @@ variables! {
     SHM_SINGLE_COPY: SINGLE_COPY, default "auto",
         "which long messages, or from how many bytes on, the receiver reads from the sender's memory instead of through \
          the ring";
+    SHM_RING_RESTART: Values::SWITCH, default "1",
+        "1: a sender goes back to the beginning of its ring while the receiver is close behind";
     DIRECT_RECEIVE: Values::SWITCH, default "1",
         "0: blocking receives always go through the queues, also while those are empty";
     PROGRESS_THREAD: Values::SWITCH, default "0",

@@ -80,8 +80,16 @@ fn take(consumer: &mut Consumer<&MappedBoards>) -> Result<Option<Vec<u8>>, RingE
 
 #[test]
 fn is_a_queue() {
+    is_a_queue_with(true);
+    is_a_queue_with(false);
+}
+
+fn is_a_queue_with(restarts: bool) {
     let memory = MappedBoards::new();
     let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
+    if !restarts {
+        producer.disable_restarts();
+    }
     let (mut queue, mut lcg, mut full) = (VecDeque::new(), Lcg(1), 0);
     for number in 0..200_000 {
         // Long phases in which one side is faster fill and drain the ring.
@@ -126,6 +134,31 @@ fn takes_the_longest_frame_at_every_place() {
             assert_eq!(take(&mut consumer), Ok(Some(frame(before, len))));
             assert_eq!(take(&mut consumer), Ok(None));
         }
+    }
+}
+
+#[test]
+fn a_producer_goes_back_while_its_consumer_is_close() {
+    for (restarts, behind, goes_on) in [
+        (true, 0, false),
+        (true, 1, false),
+        (true, 8, true),
+        (false, 0, true),
+    ] {
+        let memory = MappedBoards::new();
+        let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
+        if !restarts {
+            producer.disable_restarts();
+        }
+        for number in 0..1000 {
+            put(&mut producer, &frame(number, 100)).expect("room");
+            if let Some(taken) = number.checked_sub(behind) {
+                assert_eq!(take(&mut consumer), Ok(Some(frame(taken, 100))));
+            }
+        }
+        // SAFETY: inside the array; one thread uses it.
+        let at_end = unsafe { core::slice::from_raw_parts(memory.at(GRANULES - 4, 24), 24) };
+        assert_eq!(at_end.iter().any(|byte| *byte != 0), goes_on);
     }
 }
 
