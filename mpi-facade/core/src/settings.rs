@@ -8,7 +8,8 @@ mod table;
 pub use former::FORMER_NAMES;
 pub(crate) use table::single_copy;
 pub use table::{
-    EAGER_LIMIT, PROGRESS_THREAD, SEND_BUFFER_BYTES, SHM_SINGLE_COPY, UNEXPECTED_CREDIT, VARIABLES,
+    EAGER_LIMIT, PROGRESS_THREAD, SEND_BUFFER_BYTES, SHM_MAIL, SHM_SINGLE_COPY, UNEXPECTED_CREDIT,
+    VARIABLES,
 };
 
 use crate::collective::{self, Selection};
@@ -130,6 +131,7 @@ mod tests {
             EAGER_LIMIT,
             SEND_BUFFER_BYTES,
             SHM_SINGLE_COPY,
+            SHM_MAIL,
             PROGRESS_THREAD,
             RANK,
             SIZE,

@@ -33,6 +33,7 @@ mod file;
 mod futex;
 mod layout;
 mod long_frames;
+mod mail;
 mod membership;
 mod pid_monitor;
 mod process_token;

@@ -56,6 +56,8 @@ const PREFETCH_DISTANCE: u64 = 16;
 const MAX_PREFETCH: usize = 32;
 /// Number of lines that a consumer prefetches, its own included.
 const PREFETCH_LINES: usize = 6;
+/// The largest number of granules of a ring, whose frames are shorter than [`FIRST_STAMP`].
+pub(super) const MAX_GRANULES: usize = 1 << 12;
 /// Size of a record's header word in bytes.
 pub(super) const WORD: usize = 8;
 
@@ -72,6 +74,8 @@ pub(super) enum RingError {
     Full,
     /// The memory contains values that no correct peer writes.
     Corrupt,
+    /// The record has another stamp than expected: a mail precedes it.
+    Early,
 }
 
 /// The producing side of a ring.
@@ -91,13 +95,19 @@ impl<S: GranuleAccess> Producer<S> {
         }
     }
 
-    /// Appends a frame of `len` bytes; `len` is the sum of the parts and at most the limit.
+    /// Appends a frame of `len` bytes; `len` is the sum of the parts and at most the limit. The flags are those of
+    /// `Mail`.
     #[inline(always)]
-    pub(super) fn push(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
-        self.write(len, parts, 0)
+    pub(super) fn push(
+        &mut self,
+        flags: u32,
+        len: usize,
+        parts: &[Part<'_>],
+    ) -> Result<(), RingError> {
+        self.write(len, parts, flags)
     }
 
-    /// Appends a frame with flags: [`EXPOSED`] or [`LONG`].
+    /// Appends a frame with more flags: [`EXPOSED`] or [`LONG`].
     pub(super) fn push_flagged(
         &mut self,
         flags: u32,
@@ -162,6 +172,12 @@ impl<S: GranuleAccess> Producer<S> {
         }
     }
 
+    /// Returns the position behind the last frame.
+    #[inline(always)]
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
     /// Returns whether the consumer has taken a record since [`RingError::Full`].
     pub(super) fn has_more_room(&self) -> bool {
         self.memory.consumed().load(Ordering::Acquire) != self.consumed
@@ -220,13 +236,20 @@ impl<S: GranuleAccess> Consumer<S> {
     }
 
     /// Passes the oldest frame in place, and its flags, to `f`, and frees its room afterwards. Returns false if there is
-    /// none.
+    /// none. The frame must have that stamp.
     #[inline]
-    pub(super) fn pop(&mut self, f: impl FnOnce(&[u8], u32)) -> Result<bool, RingError> {
+    pub(super) fn pop(
+        &mut self,
+        stamp: u32,
+        f: impl FnOnce(&[u8], u32),
+    ) -> Result<bool, RingError> {
         let Some((len, flags)) = self.front()? else {
             self.streak = 0;
             return Ok(false);
         };
+        if (flags ^ stamp) & STAMP != 0 {
+            return Err(RingError::Early);
+        }
         self.prefetch();
         // SAFETY: `front` has seen the complete record, which lies inside the ring; its producer does not touch it
         // until our position has passed it.
@@ -260,6 +283,12 @@ impl<S: GranuleAccess> Consumer<S> {
     #[inline(always)]
     pub(super) fn is_next_near(&self) -> bool {
         self.streak > 1 || !self.granule().is_multiple_of(LINE_GRANULES)
+    }
+
+    /// Returns the position behind the last frame that was taken.
+    #[inline(always)]
+    pub(super) fn position(&self) -> u64 {
+        self.position
     }
 
     /// Returns whether there is a record, valid or not.
@@ -331,7 +360,14 @@ pub(super) const EXPOSED: u32 = 1 << 30;
 /// Flag beside a length: the record tells where the frame lies.
 pub(super) const LONG: u32 = 1 << 29;
 
-const FLAGS: u32 = EXPOSED | LONG;
+/// Flag beside a length: the sender looks for mails.
+pub(super) const INVITES: u32 = 1 << 28;
+
+/// The bits beside a length that tell how many mails precede the record, the lowest first.
+pub(super) const STAMP: u32 = 0xff * FIRST_STAMP;
+pub(super) const FIRST_STAMP: u32 = 1 << 16;
+
+const FLAGS: u32 = EXPOSED | LONG | INVITES | STAMP;
 
 /// Returns the tag of a record at that position; never 0.
 #[inline]

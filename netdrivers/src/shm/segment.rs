@@ -10,12 +10,12 @@ use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
 use super::layout::{
-    self, Answer, BoardSlots, CHUNK, CHUNKS, ConsumerCursor, Control, Header, Layout, MAGIC,
+    self, Answer, BoardSlots, CHUNK, CHUNKS, ConsumerCursor, Control, Header, Layout, MAGIC, MAIL,
     REGIONS, RING, RankStatus, VERSION,
 };
 use super::long_frames::LongFrames;
 use super::read_acks::ReadAcks;
-use super::ring_memory::RingMemory;
+use super::ring_memory::{MailMemory, RingMemory};
 use super::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::wait::cpu_quota;
 
@@ -270,6 +270,17 @@ impl Segment {
     pub(super) fn acks(&self, from: usize, to: usize) -> NonNull<ReadAcks> {
         let cursor = self.layout.cursor(from, to) + offset_of!(ConsumerCursor, acks);
         self.mapping.at(cursor, size_of::<ReadAcks>()).cast()
+    }
+
+    /// Returns the mail line of two ranks.
+    ///
+    /// # Safety
+    /// As [`Segment::pair_memory`].
+    pub(super) unsafe fn mail_memory(&self, one: usize, other: usize) -> MailMemory {
+        let at = self.layout.mail(one.min(other), one.max(other));
+        let block = self.mapping.at(at, MAIL);
+        // SAFETY: as below. The position of a mail's consumer is its first word: nobody asks for it.
+        unsafe { RingMemory::new(block, block.cast()) }
     }
 
     /// Returns the memory of the ring from one rank to another, and that of the long frames.

@@ -16,6 +16,8 @@ variables! {
     SHM_SINGLE_COPY: SINGLE_COPY, default "auto",
         "which long messages, or from how many bytes on, the receiver reads from the sender's memory instead of through \
          the ring";
+    SHM_MAIL: Values::SWITCH, default "1",
+        "0: short messages between two ranks that answer each other go through their rings alone";
     PROGRESS_THREAD: Values::SWITCH, default "0",
         "1: a thread of every rank serves the others while the program computes";
 }

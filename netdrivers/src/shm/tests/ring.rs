@@ -12,18 +12,18 @@ use crate::shm::ring::*;
 use crate::shm::sync::{AtomicU64, Ordering};
 
 /// A small ring: frames of up to 1016 bytes.
-const GRANULES: usize = 128;
+pub(super) const GRANULES: usize = 128;
 /// The longest frame that takes one granule.
 const SHORT: usize = GRANULE - WORD;
 
 #[repr(C, align(64))]
-struct MappedBoards {
+pub(super) struct MappedBoards {
     granules: UnsafeCell<[[u8; GRANULE]; GRANULES]>,
     consumed: AtomicU64,
 }
 
 impl MappedBoards {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             granules: UnsafeCell::new([[0; GRANULE]; GRANULES]),
             consumed: AtomicU64::new(0),
@@ -68,12 +68,12 @@ impl GranuleAccess for &MappedBoards {
 const LIMIT: usize = limit(GRANULES);
 
 fn put(producer: &mut Producer<&MappedBoards>, bytes: &[u8]) -> Result<(), RingError> {
-    producer.push(bytes.len(), &[Part::Bytes(bytes)])
+    producer.push(0, bytes.len(), &[Part::Bytes(bytes)])
 }
 
 fn take(consumer: &mut Consumer<&MappedBoards>) -> Result<Option<Vec<u8>>, RingError> {
     let mut consumed = None;
-    let any = consumer.pop(|bytes, _| consumed = Some(bytes.to_vec()))?;
+    let any = consumer.pop(0, |bytes, _| consumed = Some(bytes.to_vec()))?;
     assert_eq!(any, consumed.is_some());
     Ok(consumed)
 }
@@ -182,7 +182,7 @@ fn nothing_is_published_when_the_lender_panics() {
         len,
         swapped: false,
     }];
-    let put_broken = std::panic::AssertUnwindSafe(|| producer.push(64, &broken));
+    let put_broken = std::panic::AssertUnwindSafe(|| producer.push(0, 64, &broken));
     assert!(std::panic::catch_unwind(put_broken).is_err());
     assert_eq!(take(&mut consumer), Ok(None));
     put(&mut producer, b"whole").expect("room");
