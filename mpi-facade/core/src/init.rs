@@ -50,9 +50,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     channel
         .memory()
         .set_single_copy(single_copy.map_err(|error| refuse(&error))?);
-    channel
-        .memory()
-        .set_mail(told(settings::SHM_MAIL)? != 0);
+    channel.memory().set_mail(told(settings::SHM_MAIL)? != 0);
     let limits = Limits {
         credit: Some(told(settings::UNEXPECTED_CREDIT)? as u32),
         eager: Some(told(settings::EAGER_LIMIT)?),
