@@ -170,10 +170,11 @@ impl Connection {
             || (self.mail.is_open() && self.mail.has_next())
     }
 
-    /// Returns whether serving the peer would find anything now, without looks for a mail that is not due.
+    /// Returns whether serving the peer would find anything now. It looks only for an answer to a mail, when that is due:
+    /// [`Connection::serve`] finds the others.
     #[inline(always)]
     pub(super) fn has_pending_now(&mut self, timing: MailTiming) -> bool {
-        if self.mail.is_open() && self.is_due(timing) && self.mail.has_next() {
+        if self.mail.is_on_trial() && self.is_due(timing) && self.mail.has_next() {
             self.next_look = 0;
             return true;
         }
