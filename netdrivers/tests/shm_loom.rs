@@ -1,4 +1,4 @@
-//! Every interleaving, within bounds, of the two sides of a ring, of offers and their answers, of the boards of a group, and of falling asleep and
+//! Every interleaving, within bounds, of the two sides of a ring, of a mail line beside it, of offers and their answers, of the boards of a group, and of falling asleep and
 //! waking: the driver's own source, with a model checker's atomics in place of the machine's.
 //!
 //! The model has real fences on both sides of an event count. The driver prefers `membarrier`, which is a real fence in every
@@ -11,6 +11,9 @@ mod board;
 #[allow(dead_code, reason = "a test uses less than the driver")]
 #[path = "../src/shm/event_count.rs"]
 mod event_count;
+#[allow(dead_code, reason = "a test uses less than the driver")]
+#[path = "../src/shm/mail.rs"]
+mod mail;
 #[allow(dead_code, reason = "a test uses less than the driver")]
 #[path = "../src/shm/read_acks.rs"]
 mod read_acks;
@@ -29,6 +32,8 @@ mod boards;
 mod both;
 #[path = "shm_loom/event_counts.rs"]
 mod event_counts;
+#[path = "shm_loom/mails.rs"]
+mod mails;
 #[path = "shm_loom/memory.rs"]
 mod memory;
 #[path = "shm_loom/rings.rs"]

@@ -111,7 +111,7 @@ fn what_is_no_segment_is_refused() {
         (
             8,
             ShmError::Version {
-                ours: 9,
+                ours: 10,
                 theirs: 77,
             },
         ),
@@ -186,6 +186,33 @@ fn a_finished_rank_leaves_its_frames() {
 }
 
 #[test]
+fn what_was_sent_before_the_end_comes_before_the_loss() {
+    for finishes in [false, true] {
+        let segment = Segment::create(2, 0).expect("a segment");
+        let [mut goes, mut stays] = [0, 1].map(|rank| attach(&segment, rank, 0).unwrap());
+        // They answer each other, so the next frame is a mail where two processors are.
+        send(&mut goes, 1, b"question").expect("room");
+        assert_eq!(poll(&mut stays), [(0, Some(b"question".to_vec()))]);
+        send(&mut stays, 0, b"answer").expect("room");
+        assert_eq!(poll(&mut goes), [(1, Some(b"answer".to_vec()))]);
+        send(&mut goes, 1, b"mail").expect("room");
+        send(&mut goes, 1, b"frame").expect("room");
+        match finishes {
+            true => goes.finish(),
+            false => drop(goes),
+        }
+        let mut events = Vec::new();
+        let start = Instant::now();
+        while events.last() != Some(&(0, None)) && start.elapsed() < HANG {
+            events.extend(poll(&mut stays));
+        }
+        let sent = [b"mail".to_vec(), b"frame".to_vec()];
+        let [mail, frame] = sent.map(|bytes| (0, Some(bytes)));
+        assert_eq!(events, [mail, frame, (0, None)]);
+    }
+}
+
+#[test]
 fn a_rank_that_never_came_can_be_marked_dead() {
     let segment = Segment::create(2, 0).expect("a segment");
     let mut rank = attach(&segment, 0, 0).expect("a free rank");
@@ -209,9 +236,10 @@ fn a_world_of_one_needs_nobody() {
 /// Whatever a file holds, ranks may lose each other but neither crash nor read beyond it.
 #[test]
 fn damage_is_survived() {
-    // Where the rings of three ranks begin, and the size of each.
+    // Where the rings of two or three ranks begin, the size of each, and that of the block of a pair at the end.
     const RINGS: u64 = 8192;
     const RING: u64 = (FRAME_LIMIT as u64 + 8) * 4;
+    const MAIL: u64 = 128;
     let mut rng = 1_u64;
     let mut roll = move || {
         rng = rng
@@ -220,20 +248,23 @@ fn damage_is_survived() {
         rng >> 33
     };
     for round in 0..400 {
-        let segment = Segment::create(3, 0).expect("a segment");
-        let mut ranks: Vec<Shm> = (0..3)
+        // Ranks without processors of their own use no mail.
+        let count = 2 + round % 2;
+        let segment = Segment::create(count, 0).expect("a segment");
+        let mut ranks: Vec<Shm> = (0..count)
             .map(|rank| attach(&segment, rank, 0).unwrap())
             .collect();
         let file = file_of(&segment);
         let size = file.metadata().expect("a file").len();
         for step in 0..60 {
-            let rank = &mut ranks[roll() as usize % 3];
+            let rank = &mut ranks[roll() as usize % count];
             let len = roll() as usize % if step % 5 == 0 { FRAME_LIMIT } else { 300 };
             let _ = send(rank, (roll() % 4) as u16, &vec![roll() as u8; len + 1]);
             // Mostly where the next records of a ring are; else anywhere, the header and control blocks included.
-            let (ring, granule) = (roll() % 9, roll() % 30);
-            let place = match roll() % 3 {
+            let (ring, granule) = (roll() % (count * count) as u64, roll() % 30);
+            let place = match roll() % 4 {
                 0 => roll() % (size / 64) * 64,
+                1 => size - (1 + roll() % 3) * MAIL,
                 _ => RINGS + ring * RING + granule * 64,
             };
             let word = match roll() % 4 {
@@ -247,7 +278,7 @@ fn damage_is_survived() {
                     .expect("a file");
             }
             let mut frames = 0;
-            let _ = ranks[roll() as usize % 3].poll(|event| {
+            let _ = ranks[roll() as usize % count].poll(|event| {
                 if let Event::Arrival(arrival) = event {
                     assert!(arrival.len() <= FRAME_LIMIT);
                     arrival.for_each_chunk(0, arrival.len(), |piece| {

@@ -53,6 +53,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     if !settings::SHM_RING_RESTART.is_on() {
         channel.memory().disable_ring_restart();
     }
+    channel.memory().set_mail(settings::SHM_MAIL.is_on());
     let limits = Limits {
         credit: Some(told(settings::UNEXPECTED_CREDIT)? as u32),
         eager: Some(told(settings::EAGER_LIMIT)?),

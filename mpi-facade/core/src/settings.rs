@@ -8,7 +8,7 @@ mod table;
 pub use former::FORMER_NAMES;
 pub(crate) use table::single_copy;
 pub use table::{
-    DIRECT_RECEIVE, EAGER_LIMIT, PROGRESS_THREAD, SEND_BUFFER_BYTES, SHM_RING_RESTART,
+    DIRECT_RECEIVE, EAGER_LIMIT, PROGRESS_THREAD, SEND_BUFFER_BYTES, SHM_MAIL, SHM_RING_RESTART,
     SHM_SINGLE_COPY, UNEXPECTED_CREDIT, VARIABLES,
 };
 
@@ -134,6 +134,7 @@ mod tests {
             SHM_RING_RESTART,
             SHM_SINGLE_COPY,
             DIRECT_RECEIVE,
+            SHM_MAIL,
             PROGRESS_THREAD,
             RANK,
             SIZE,

@@ -11,15 +11,20 @@ use super::cma::RemoteBuffer;
 use super::event_count::EventCount;
 use super::layout::Control;
 use super::long_frames::{LongConsumer, LongProducer};
+use super::mail::{self, Mail, Positions};
 use super::read_acks::{ReadAck, ReadAcks};
 use super::received_frame::{EventHandler, Frame};
 use super::ring::{Consumer, EXPOSED, LONG, Producer, RingError};
-use super::ring_memory::RingMemory;
+use super::ring_memory::{MailMemory, RingMemory};
 use super::segment::Segment;
+use crate::wait::clock::{self, MailTiming};
 
 pub(super) struct Connection {
     pub(super) outbound: Producer<RingMemory>,
     inbound: Consumer<RingMemory>,
+    pub(super) mail: Mail<MailMemory>,
+    /// The time of the next look for a mail, in ticks; 0 if there was one at the last look.
+    next_look: u64,
     /// Long frames to the peer and from it. They lie apart, as the fields around are in use all the time.
     long: Box<(LongProducer, LongConsumer)>,
     control: NonNull<Control>,
@@ -55,15 +60,19 @@ impl Connection {
     /// for these two ranks.
     pub(super) unsafe fn new(segment: &Segment, me: usize, connection: usize) -> Self {
         // SAFETY: the caller's contract; a claimed rank alone writes to its peers and reads from them.
-        let ((outbound, long_outbound), (inbound, long_inbound)) = unsafe {
+        let ((outbound, long_outbound), (inbound, long_inbound), mail) = unsafe {
             (
                 segment.pair_memory(me, connection),
                 segment.pair_memory(connection, me),
+                segment.mail_memory(me, connection),
             )
         };
         Self {
             outbound: Producer::new(outbound),
             inbound: Consumer::new(inbound),
+            // The lower rank has the token first, and of its own line everybody.
+            mail: Mail::new(mail, me <= connection),
+            next_look: 0,
             long: Box::new((
                 LongProducer::new(long_outbound),
                 LongConsumer::new(long_inbound),
@@ -92,21 +101,46 @@ impl Connection {
         unsafe { self.acks[usize::from(own)].as_ref() }
     }
 
+    /// Appends a frame of `len` bytes.
+    #[inline(always)]
+    pub(super) fn push(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
+        self.outbound.push(self.mail.ring_flags(), len, parts)?;
+        self.mail.ring_sent();
+        Ok(())
+    }
+
+    /// Writes a mail, and lets the peer read it before it looks for the answer.
+    #[inline(always)]
+    pub(super) fn push_mail(&mut self, len: usize, parts: &[Part<'_>], timing: MailTiming) {
+        let positions = Positions {
+            outbound: self.outbound.position(),
+            inbound: self.inbound.position(),
+        };
+        self.mail.write(positions, len, parts);
+        self.next_look = clock::ticks() + timing.pause;
+    }
+
     /// Appends a frame of `len` bytes, which lies beside the ring.
     pub(super) fn push_long(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
         // The consumer frees the frame before its record: if there is no room now, the ring tells when there is.
         self.outbound.look_for_room()?;
         let place = self.long.0.write(len, parts)?;
         let record = place.record();
-        self.outbound
-            .push_flagged(LONG, record.len(), &[Part::Bytes(&record)])?;
+        self.outbound.push_flagged(
+            LONG | self.mail.ring_flags(),
+            record.len(),
+            &[Part::Bytes(&record)],
+        )?;
+        self.mail.ring_sent();
         self.long.0.commit(place);
         Ok(())
     }
 
     /// Exposes memory; returns the number of the read.
     pub(super) fn expose(&mut self, len: usize, parts: &[Part<'_>]) -> Result<u64, RingError> {
-        self.outbound.push_flagged(EXPOSED, len, parts)?;
+        self.outbound
+            .push_flagged(EXPOSED | self.mail.ring_flags(), len, parts)?;
+        self.mail.ring_sent();
         self.exposed += 1;
         Ok(self.exposed)
     }
@@ -131,7 +165,35 @@ impl Connection {
     /// Returns whether serving the peer would find anything.
     #[inline]
     pub(super) fn has_pending(&self) -> bool {
+        (self.ending && !self.reported)
+            || self.inbound.has_next()
+            || (self.mail.is_open() && self.mail.has_next())
+    }
+
+    /// Returns whether serving the peer would find anything now. It looks only for an answer to a mail, when that is due:
+    /// [`Connection::serve`] finds the others.
+    #[inline(always)]
+    pub(super) fn has_pending_now(&mut self, timing: MailTiming) -> bool {
+        if self.mail.is_on_trial() && self.is_due(timing) && self.mail.has_next() {
+            self.next_look = 0;
+            return true;
+        }
         (self.ending && !self.reported) || self.inbound.has_next()
+    }
+
+    /// Returns whether it is time to look for a mail. A look that comes too early takes the line from the peer that is
+    /// about to write there.
+    #[inline(always)]
+    fn is_due(&mut self, timing: MailTiming) -> bool {
+        if !self.mail.is_on_trial() || self.next_look == 0 || self.ending {
+            return true;
+        }
+        let now = clock::ticks();
+        let is_due = now >= self.next_look;
+        if is_due {
+            self.next_look = now + timing.interval;
+        }
+        is_due
     }
 
     /// Passes up to `most` frames, and the loss of the peer after its last, to the handler.
@@ -140,14 +202,19 @@ impl Connection {
         &mut self,
         peer: Peer,
         most: usize,
+        timing: MailTiming,
         handler: &mut impl EventHandler,
     ) -> Served {
         let mut frames = 0;
         while frames < most {
+            let looks = self.mail.is_open() && self.is_due(timing);
             // SAFETY: as in `event_count` and `acks`.
             let (control, acks) = unsafe { (self.control.as_ref(), self.acks[1].as_ref()) };
             let long = &self.long;
-            let taken = self.inbound.pop(|bytes, flags| {
+            let sent = self.outbound.position();
+            let (ring, mail) = (&mut self.inbound, &mut self.mail);
+            let of_mail = |handler: &mut _, bytes: &[u8]| deliver(peer, bytes, handler);
+            let of_ring = |handler: &mut _, bytes: &[u8], flags| {
                 if flags == 0 {
                     deliver(peer, bytes, handler);
                 } else if flags == LONG {
@@ -155,7 +222,8 @@ impl Connection {
                 } else {
                     deliver_exposed(peer, bytes, control, acks, handler);
                 }
-            });
+            };
+            let taken = mail::take_next(ring, mail, sent, looks, handler, of_mail, of_ring);
             match taken {
                 Ok(true) => {
                     frames += 1;
@@ -165,9 +233,10 @@ impl Connection {
                     }
                 }
                 Ok(false) if !self.ending => break,
-                // The ring is empty for good, or its content is corrupt from here on.
+                // The ring is empty for good and there is no mail, or their content is corrupt from here on.
                 Ok(false) | Err(_) => {
                     self.close();
+                    self.mail.close();
                     self.reported = true;
                     handler.handle(Event::PeerLost(peer));
                     return Served { frames, lost: true };

@@ -1,5 +1,5 @@
 //! The layout of a segment: a header, a control block per rank, the consumers' positions, the rings, the boards, the
-//! answers to questions, the long frames. Only `Shm` and `Segment` use it; a change here needs a new [`VERSION`].
+//! answers to questions, the long frames, the mail lines. Only `Shm` and `Segment` use it; a change here needs a new [`VERSION`].
 //!
 //! The file is sparse: a ring occupies memory from its first frame on, so pairs of ranks that never communicate cost
 //! nothing.
@@ -9,6 +9,7 @@ use core::ops::RangeInclusive;
 
 use super::error::ShmError;
 use super::event_count::EventCount;
+use super::mail::MAIL_GRANULES;
 use super::read_acks::ReadAcks;
 use super::ring;
 use super::sync::{AtomicU32, AtomicU64};
@@ -18,7 +19,7 @@ use static_assertions::{const_assert, const_assert_eq};
 /// The first word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// The version of the layout and of everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 10;
+pub(super) const VERSION: u64 = 11;
 
 /// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 128 GiB of the
 /// 128 TiB that a process can address.
@@ -34,6 +35,8 @@ const LONG_FRAMES_OF_RANK: usize = 2 << 20;
 /// The largest number of ranks that use rooms for long frames: beyond, they would take more than that, and be no larger
 /// than the rings.
 pub(super) const LONG_FRAMES_RANKS: usize = LONG_FRAMES_OF_RANK / *LONG_FRAMES.start();
+/// Size in bytes of a mail line, one per pair: two lines.
+pub(super) const MAIL: usize = MAIL_GRANULES * ring::GRANULE;
 /// Number of granules of a ring.
 pub(super) const GRANULES: usize = RING / ring::GRANULE;
 /// The longest frame, in bytes: a quarter of a ring.
@@ -184,7 +187,7 @@ impl Layout {
     }
 
     pub(super) fn size(self) -> usize {
-        self.long_frames(0, self.ranks)
+        self.mail(0, self.ranks)
     }
 
     pub(super) fn control(self, rank: usize) -> usize {
@@ -235,6 +238,12 @@ impl Layout {
         share.clamp(*LONG_FRAMES.start(), *LONG_FRAMES.end())
     }
 
+    /// Returns the offset of the mail line of a pair, whose ranks come in order.
+    pub(super) fn mail(self, lower: usize, upper: usize) -> usize {
+        let number = upper * (upper + 1) / 2 + lower;
+        self.long_frames(0, self.ranks) + number * MAIL
+    }
+
     fn pair(self, from: usize, to: usize) -> usize {
         to * self.ranks + from
     }
@@ -278,6 +287,7 @@ const_assert_eq!(align_of::<CachePadded<u8>>(), 128);
 
 const_assert_eq!(offset_of!(Header, size), size_of::<Start>() - 8);
 const_assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
+const_assert!(MAIL == size_of::<CachePadded<u8>>() && GRANULES <= ring::MAX_GRANULES);
 const_assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
 const_assert!(LONG_FRAMES.start().is_multiple_of(PAGE) && LONG_FRAMES.start().is_power_of_two());
 const_assert!(LONG_FRAMES.end().is_power_of_two() && LONG_FRAMES_OF_RANK / MAX_RANKS > 0);

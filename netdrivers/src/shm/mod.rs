@@ -12,7 +12,11 @@
 //! or more lie beside the ring, in a room of 1 MiB for each ordered pair of two ranks, down to 64 KiB for 32 ranks,
 //! and in the ring if there are more; it, too, occupies memory as far as it was used, and a send fails when it is full.
 //!
-//! Alternatively its receiver reads it directly from the sender's memory: the frame only describes it ([`SingleCopy`]).
+//! A short frame to a rank that answers each goes through a mail line instead, a block of two cache lines for each pair, if
+//! the ranks have processors of their own: see [`Shm::set_mail`].
+//!
+//! Alternatively the receiver of a long message reads it directly from the sender's memory: the frame only describes it
+//! ([`SingleCopy`]).
 //!
 //! A rank that finds nothing polls again, then yields, then sleeps until a frame, room or a loss wakes it. The times
 //! depend on whether the processors that the ranks may use, by affinity and by the quota of their control group, are
@@ -34,6 +38,7 @@ mod file;
 mod futex;
 mod layout;
 mod long_frames;
+mod mail;
 mod membership;
 mod pid_monitor;
 mod process_token;

@@ -67,6 +67,8 @@ const RESTART_LAG: usize = 16;
 const MISTAKE: u32 = 4;
 /// Most that mistakes add up to: then the producer does not go back in 64 rounds through the ring.
 const MAX_BURSTS: u32 = 7 * MISTAKE;
+/// The largest number of granules of a ring, whose frames are shorter than [`FIRST_STAMP`].
+pub(super) const MAX_GRANULES: usize = 1 << 12;
 /// Size of a record's header word in bytes.
 pub(super) const WORD: usize = 8;
 
@@ -83,6 +85,8 @@ pub(super) enum RingError {
     Full,
     /// The memory contains values that no correct peer writes.
     Corrupt,
+    /// The record has another stamp than expected: a mail precedes it.
+    Early,
 }
 
 /// The producing side of a ring.
@@ -116,13 +120,19 @@ impl<S: GranuleAccess> Producer<S> {
         self.may_restart = u64::MAX;
     }
 
-    /// Appends a frame of `len` bytes; `len` is the sum of the parts and at most the limit.
+    /// Appends a frame of `len` bytes; `len` is the sum of the parts and at most the limit. The flags are those of
+    /// `Mail`.
     #[inline(always)]
-    pub(super) fn push(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
-        self.write(len, parts, 0)
+    pub(super) fn push(
+        &mut self,
+        flags: u32,
+        len: usize,
+        parts: &[Part<'_>],
+    ) -> Result<(), RingError> {
+        self.write(len, parts, flags)
     }
 
-    /// Appends a frame with flags: [`EXPOSED`] or [`LONG`].
+    /// Appends a frame with more flags: [`EXPOSED`] or [`LONG`].
     pub(super) fn push_flagged(
         &mut self,
         flags: u32,
@@ -147,12 +157,14 @@ impl<S: GranuleAccess> Producer<S> {
     fn write(&mut self, len: usize, parts: &[Part<'_>], flags: u32) -> Result<(), RingError> {
         debug_assert!(len == Part::total(parts) && len <= limit(S::GRANULES));
         let size = granules(len);
-        let gap =
-            if size > RESTART_GRANULES && self.position >= self.may_restart && self.restarts(size)? {
-                S::GRANULES - self.granule()
-            } else {
-                gap_before(size, self.granule(), S::GRANULES)
-            };
+        let gap = if size > RESTART_GRANULES
+            && self.position >= self.may_restart
+            && self.restarts(size)?
+        {
+            S::GRANULES - self.granule()
+        } else {
+            gap_before(size, self.granule(), S::GRANULES)
+        };
         // One granule more is reserved, as the word behind the record becomes 0.
         self.reserve(gap + size + 1)?;
         if gap > 0 {
@@ -232,6 +244,12 @@ impl<S: GranuleAccess> Producer<S> {
         }
     }
 
+    /// Returns the position behind the last frame.
+    #[inline(always)]
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
     /// Returns whether the consumer has taken a record since [`RingError::Full`].
     pub(super) fn has_more_room(&self) -> bool {
         self.memory.consumed().load(Ordering::Acquire) != self.consumed
@@ -291,13 +309,20 @@ impl<S: GranuleAccess> Consumer<S> {
     }
 
     /// Passes the oldest frame in place, and its flags, to `f`, and frees its room afterwards. Returns false if there is
-    /// none.
+    /// none. The frame must have that stamp.
     #[inline]
-    pub(super) fn pop(&mut self, f: impl FnOnce(&[u8], u32)) -> Result<bool, RingError> {
+    pub(super) fn pop(
+        &mut self,
+        stamp: u32,
+        f: impl FnOnce(&[u8], u32),
+    ) -> Result<bool, RingError> {
         let Some((len, flags)) = self.front()? else {
             self.streak = 0;
             return Ok(false);
         };
+        if (flags ^ stamp) & STAMP != 0 {
+            return Err(RingError::Early);
+        }
         self.prefetch();
         // SAFETY: `front` has seen the complete record, which lies inside the ring; its producer does not touch it
         // until our position has passed it.
@@ -331,6 +356,12 @@ impl<S: GranuleAccess> Consumer<S> {
     #[inline(always)]
     pub(super) fn is_next_near(&self) -> bool {
         self.streak > 1 || !self.granule().is_multiple_of(LINE_GRANULES)
+    }
+
+    /// Returns the position behind the last frame that was taken.
+    #[inline(always)]
+    pub(super) fn position(&self) -> u64 {
+        self.position
     }
 
     /// Returns whether there is a record, valid or not.
@@ -402,7 +433,14 @@ pub(super) const EXPOSED: u32 = 1 << 30;
 /// Flag beside a length: the record tells where the frame lies.
 pub(super) const LONG: u32 = 1 << 29;
 
-const FLAGS: u32 = EXPOSED | LONG;
+/// Flag beside a length: the sender looks for mails.
+pub(super) const INVITES: u32 = 1 << 28;
+
+/// The bits beside a length that tell how many mails precede the record, the lowest first.
+pub(super) const STAMP: u32 = 0xff * FIRST_STAMP;
+pub(super) const FIRST_STAMP: u32 = 1 << 16;
+
+const FLAGS: u32 = EXPOSED | LONG | INVITES | STAMP;
 
 /// Returns the tag of a record at that position; never 0.
 #[inline]

@@ -4,22 +4,26 @@ use core::ptr::NonNull;
 
 use pombo_kernel::memory::Part;
 
-use super::layout::{GRANULES, RING};
+use super::layout::GRANULES;
+use super::mail::MAIL_GRANULES;
 use super::ring::{self, GRANULE, GranuleAccess, WORD};
 use super::sync::AtomicU64;
 
-/// The memory of the ring of one ordered pair of ranks.
-pub(super) struct RingMemory {
+/// The memory of a mail line.
+pub(super) type MailMemory = RingMemory<MAIL_GRANULES>;
+
+/// The memory of the ring of one ordered pair of ranks, or of another block of `N` granules.
+pub(super) struct RingMemory<const N: usize = GRANULES> {
     ring: NonNull<u8>,
     consumed: NonNull<AtomicU64>,
 }
 
 // SAFETY: it is the address of memory that all processes share; the contract of `GranuleAccess` governs the accesses.
-unsafe impl Send for RingMemory {}
+unsafe impl<const N: usize> Send for RingMemory<N> {}
 
-impl RingMemory {
+impl<const N: usize> RingMemory<N> {
     /// # Safety
-    /// Both addresses must stay valid as long as the result: a ring of [`RING`] bytes, aligned to granules, and its
+    /// Both addresses must stay valid as long as the result: `N` granules, aligned as such, and the
     /// consumer's position.
     pub(super) unsafe fn new(ring: NonNull<u8>, consumed: NonNull<AtomicU64>) -> Self {
         Self { ring, consumed }
@@ -29,18 +33,18 @@ impl RingMemory {
     #[inline]
     fn bytes(&self, granule: usize, len: usize) -> *mut u8 {
         let start = granule * GRANULE + WORD;
-        assert!(granule < GRANULES && len <= RING - start);
+        assert!(granule < N && len <= N * GRANULE - start);
         // SAFETY: the offset lies inside the ring, as was just checked.
         unsafe { self.ring.add(start).as_ptr() }
     }
 }
 
-impl GranuleAccess for RingMemory {
-    const GRANULES: usize = GRANULES;
+impl<const N: usize> GranuleAccess for RingMemory<N> {
+    const GRANULES: usize = N;
 
     #[inline]
     fn word(&self, granule: usize) -> &AtomicU64 {
-        assert!(granule < GRANULES);
+        assert!(granule < N);
         // SAFETY: the granule lies inside the ring and is aligned; all concurrent accesses to its first word are
         // atomic, as a record's bytes are written and read only while nobody polls there.
         unsafe { self.ring.add(granule * GRANULE).cast().as_ref() }
@@ -49,7 +53,7 @@ impl GranuleAccess for RingMemory {
     #[inline(always)]
     fn prefetch_write(&self, granule: usize) {
         #[cfg(target_arch = "x86_64")]
-        if granule < GRANULES {
+        if granule < N {
             let line = self.ring.as_ptr().wrapping_add(granule * GRANULE);
             // SAFETY: a hint; it changes neither memory nor registers. Processors without it take it for a `nop`.
             unsafe {
@@ -63,7 +67,7 @@ impl GranuleAccess for RingMemory {
     #[inline(always)]
     fn prefetch_read(&self, granule: usize) {
         #[cfg(target_arch = "x86_64")]
-        if granule < GRANULES {
+        if granule < N {
             use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let line = self.ring.as_ptr().wrapping_add(granule * GRANULE);
             // SAFETY: a hint, which every such processor has; it changes nothing.

@@ -11,11 +11,11 @@ use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
 use super::layout::{
     self, Answer, BoardSlots, CHUNK, ConsumerCursor, Control, Header, LONG_FRAMES_RANKS, Layout,
-    MAGIC, REGIONS, RING, RankStatus, VERSION,
+    MAGIC, MAIL, REGIONS, RING, RankStatus, VERSION,
 };
 use super::long_frames::LongFrames;
 use super::read_acks::ReadAcks;
-use super::ring_memory::RingMemory;
+use super::ring_memory::{MailMemory, RingMemory};
 use super::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::wait::cpu_quota;
 
@@ -280,6 +280,17 @@ impl Segment {
     /// Returns whether long frames lie beside the rings.
     pub(super) fn has_long_frames(&self) -> bool {
         self.ranks() <= LONG_FRAMES_RANKS
+    }
+
+    /// Returns the mail line of two ranks.
+    ///
+    /// # Safety
+    /// As [`Segment::pair_memory`].
+    pub(super) unsafe fn mail_memory(&self, one: usize, other: usize) -> MailMemory {
+        let at = self.layout.mail(one.min(other), one.max(other));
+        let block = self.mapping.at(at, MAIL);
+        // SAFETY: as below. The position of a mail's consumer is its first word: nobody asks for it.
+        unsafe { RingMemory::new(block, block.cast()) }
     }
 
     /// Returns the memory of the ring from one rank to another, and that of the long frames.

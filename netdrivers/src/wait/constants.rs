@@ -27,6 +27,13 @@ pub const RANK_YIELDS: u32 = 1000;
 pub const QUOTA_YIELDS: u32 = 50;
 /// Number of times that one poll without a pause checks the rings of known peers: together some hundred nanoseconds.
 pub const LOOKS_PER_POLL: u32 = 64;
+/// Time from a rank's own mail to its first look for the answer: longer than the peer has the line before it answers at
+/// once. A look meanwhile takes the line back, for which the answer then waits.
+pub const MAIL_PAUSE: u64 = 112;
+/// Time between two looks for a mail.
+pub const MAIL_INTERVAL: u64 = 24;
+/// Time for which a rank compares its clocks at the start.
+pub const TICKS_SAMPLE: u64 = 20_000;
 /// Polls of a board before a rank with its own processor does something else: about as long as two transfers of a line
 /// from one processor to another.
 pub const BOARD_SPINS: u32 = 200;

@@ -12,7 +12,7 @@
 //!
 //! The primitives on which a rank of a segment sleeps are in `shm`: they are part of the shared memory.
 
-mod clock;
+pub(crate) mod clock;
 pub mod constants;
 #[cfg(feature = "shm")]
 pub(crate) mod cpu_quota;

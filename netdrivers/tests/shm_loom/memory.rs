@@ -84,13 +84,13 @@ pub(super) fn put(
     number: u8,
     len: usize,
 ) -> Result<(), RingError> {
-    producer.push(len, &[Part::Bytes(&[number; LIMIT][..len])])
+    producer.push(0, len, &[Part::Bytes(&[number; LIMIT][..len])])
 }
 
 /// Takes a frame, and sees that it is whole. Its number.
 pub(super) fn take(consumer: &mut Consumer<Memory>, len: usize) -> Option<u8> {
     let mut number = None;
-    let consumed = consumer.pop(|bytes, _| {
+    let consumed = consumer.pop(0, |bytes, _| {
         assert_eq!(bytes.len(), len);
         assert!(bytes.iter().all(|byte| *byte == bytes[0]));
         number = Some(bytes[0]);

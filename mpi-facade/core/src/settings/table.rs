@@ -20,6 +20,8 @@ variables! {
         "1: a sender goes back to the beginning of its ring while the receiver is close behind";
     DIRECT_RECEIVE: Values::SWITCH, default "1",
         "0: blocking receives always go through the queues, also while those are empty";
+    SHM_MAIL: Values::SWITCH, default "1",
+        "0: short messages between two ranks that answer each other go through their rings alone";
     PROGRESS_THREAD: Values::SWITCH, default "0",
         "1: a thread of every rank serves the others while the program computes";
 }

@@ -3,6 +3,7 @@
 mod cma;
 mod event_count;
 mod long_frames;
+mod mail;
 mod memory;
 mod ring;
 mod single_copy;

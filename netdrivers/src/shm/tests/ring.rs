@@ -12,18 +12,18 @@ use crate::shm::ring::*;
 use crate::shm::sync::{AtomicU64, Ordering};
 
 /// A small ring: frames of up to 1016 bytes.
-const GRANULES: usize = 128;
+pub(super) const GRANULES: usize = 128;
 /// The longest frame that takes one granule.
 const SHORT: usize = GRANULE - WORD;
 
 #[repr(C, align(64))]
-struct MappedBoards {
+pub(super) struct MappedBoards {
     granules: UnsafeCell<[[u8; GRANULE]; GRANULES]>,
     consumed: AtomicU64,
 }
 
 impl MappedBoards {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             granules: UnsafeCell::new([[0; GRANULE]; GRANULES]),
             consumed: AtomicU64::new(0),
@@ -68,12 +68,12 @@ impl GranuleAccess for &MappedBoards {
 const LIMIT: usize = limit(GRANULES);
 
 fn put(producer: &mut Producer<&MappedBoards>, bytes: &[u8]) -> Result<(), RingError> {
-    producer.push(bytes.len(), &[Part::Bytes(bytes)])
+    producer.push(0, bytes.len(), &[Part::Bytes(bytes)])
 }
 
 fn take(consumer: &mut Consumer<&MappedBoards>) -> Result<Option<Vec<u8>>, RingError> {
     let mut consumed = None;
-    let any = consumer.pop(|bytes, _| consumed = Some(bytes.to_vec()))?;
+    let any = consumer.pop(0, |bytes, _| consumed = Some(bytes.to_vec()))?;
     assert_eq!(any, consumed.is_some());
     Ok(consumed)
 }
@@ -151,9 +151,9 @@ fn a_producer_goes_back_while_its_consumer_is_close() {
             producer.disable_restarts();
         }
         for number in 0..1000 {
-            put(&mut producer, &frame(number, 100)).expect("room");
+            put(&mut producer, &frame(number, 150)).expect("room");
             if let Some(taken) = number.checked_sub(behind) {
-                assert_eq!(take(&mut consumer), Ok(Some(frame(taken, 100))));
+                assert_eq!(take(&mut consumer), Ok(Some(frame(taken, 150))));
             }
         }
         // SAFETY: inside the array; one thread uses it.
@@ -215,7 +215,7 @@ fn nothing_is_published_when_the_lender_panics() {
         len,
         swapped: false,
     }];
-    let put_broken = std::panic::AssertUnwindSafe(|| producer.push(64, &broken));
+    let put_broken = std::panic::AssertUnwindSafe(|| producer.push(0, 64, &broken));
     assert!(std::panic::catch_unwind(put_broken).is_err());
     assert_eq!(take(&mut consumer), Ok(None));
     put(&mut producer, b"whole").expect("room");
