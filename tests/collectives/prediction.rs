@@ -133,6 +133,22 @@ impl Case {
         assert_eq!(predicted, taken, "{name}: {ranks} ranks, {net:?}");
     }
 
+    /// Neither is more than twice the other: the prediction counts some messages as one, or leaves out some waits.
+    fn near<I: Iterator<Item = Step>>(
+        &self,
+        name: &str,
+        predicted: u64,
+        steps: impl Fn(usize) -> I,
+    ) {
+        let (net, ranks) = (self.net, self.ranks);
+        let taken = simulate(&net, self.block, ranks, |rank| steps(rank).collect());
+        let fits = taken <= 2 * predicted && predicted <= 2 * taken;
+        assert!(
+            fits,
+            "{name}: {ranks} ranks, {net:?}: {predicted} for {taken}"
+        );
+    }
+
     /// The steps take no longer than predicted, and more than half of that: some ranks begin a later part while others
     /// still work on the one before.
     fn bound<I: Iterator<Item = Step>>(
@@ -269,6 +285,35 @@ fn predictions_are_what_the_steps_take() {
         case.exact("scan", says.scan(block), |r| engine::scan(r, ranks));
         case.exact("exscan", says.exscan(block), |r| engine::exscan(r, ranks));
 
+        case.bound(
+            "reduce_scatter",
+            says.reduce_scatter(Binomial, block),
+            |r| engine::reduce_scatter(binomial(r), complete, r),
+        );
+        let two_parts = says.broadcast_scatter_allgather(Binomial, all);
+        case.bound("broadcast_scatter_allgather", two_parts, |r| {
+            engine::broadcast_scatter_allgather(binomial(r), circle(r))
+        });
+        let doubling = says.allgather_recursive_doubling(block);
+        case.near("allgather_recursive_doubling", doubling, |r| {
+            engine::allgather_recursive_doubling(r, ranks)
+        });
+        for segments in [2, 7] {
+            let bytes = segments * block;
+            case.near(
+                "reduce, segments",
+                says.reduce(Binomial, bytes, segments),
+                |r| engine::reduce(binomial(r), segments),
+            );
+        }
+        if ranks == 2 {
+            for segments in [1, 2, 7] {
+                let predicted = says.reduce_pair(segments * block, segments);
+                case.exact("reduce_pair", predicted, |r| {
+                    engine::reduce_pair(1 - r, r == 0, segments)
+                });
+            }
+        }
         case.bound("barrier", says.barrier(Binomial), |r| {
             engine::barrier(complete, r)
         });

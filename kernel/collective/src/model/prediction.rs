@@ -119,10 +119,16 @@ impl<'a, N: Network> Prediction<'a, N> {
         self.pipeline(shape, segments, times)
     }
 
-    /// Scatter by the tree, then all-gather on the circle.
+    /// Scatter by the tree, after which every rank waits for its own sends, then all-gather on the circle.
     pub fn broadcast_scatter_allgather<S: Contiguous>(&self, shape: S, bytes: usize) -> u64 {
         let block = bytes.div_ceil(self.ranks);
-        self.scatter_tree(shape, block) + self.allgather(block)
+        let sent = |rank| {
+            let degree = shape.degree(rank, self.ranks);
+            let sends = self.sends(shape, block, rank, degree);
+            self.scattered(shape, block, rank) + sends
+        };
+        let scatter = (0..self.ranks).map(sent).max().unwrap_or(0);
+        scatter + self.allgather(block)
     }
 
     /// The root receives from all others.
@@ -142,18 +148,28 @@ impl<'a, N: Network> Prediction<'a, N> {
 
     /// Down the tree, where messages get shorter.
     pub fn scatter_tree<S: Contiguous>(&self, shape: S, block: usize) -> u64 {
-        let size = |rank| self.network.message(block * shape.size(rank, self.ranks));
-        let arrival = |rank| -> u64 {
-            let edges = path(shape, self.ranks, rank).map(|edge| {
-                let before = (0..edge.turn).map(|turn| {
-                    let child = shape.child(edge.parent, self.ranks, turn);
-                    size(child).hold
-                });
-                before.sum::<u64>() + size(edge.child).end
-            });
-            edges.sum()
-        };
-        (0..self.ranks).map(arrival).max().unwrap_or(0)
+        let arrivals = (0..self.ranks).map(|rank| self.scattered(shape, block, rank));
+        arrivals.max().unwrap_or(0)
+    }
+
+    /// The time at which a rank has the blocks of its subtree.
+    fn scattered<S: Contiguous>(&self, shape: S, block: usize, rank: usize) -> u64 {
+        let edges = path(shape, self.ranks, rank).map(|edge| {
+            let size = shape.size(edge.child, self.ranks);
+            let before = self.sends(shape, block, edge.parent, edge.turn);
+            before + self.network.message(block * size).end
+        });
+        edges.sum()
+    }
+
+    /// The time that a rank needs to send their blocks to its first children.
+    fn sends<S: Contiguous>(&self, shape: S, block: usize, rank: usize, children: usize) -> u64 {
+        let sends = (0..children).map(|turn| {
+            let child = shape.child(rank, self.ranks, turn);
+            let bytes = block * shape.size(child, self.ranks);
+            self.network.message(bytes).hold
+        });
+        sends.sum()
     }
 
     /// Once round the circle.
