@@ -121,7 +121,7 @@ fn every_tree(ranks: usize, mut call: impl FnMut(&[usize])) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn the_best_of_all_trees(hold in 0_u64..60, end in 0_u64..60, ranks in 1_usize..=9) {
         let times = Hold { hold, end };
