@@ -26,5 +26,7 @@ mod measured;
 mod model;
 #[path = "collectives/newcomer.rs"]
 mod newcomer;
+#[path = "collectives/prediction.rs"]
+mod prediction;
 #[path = "collectives/published.rs"]
 mod published;

@@ -23,3 +23,5 @@ mod refusals;
 mod statistics;
 #[path = "launcher/support.rs"]
 mod support;
+#[path = "launcher/tree.rs"]
+mod tree;

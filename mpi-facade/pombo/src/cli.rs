@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::error::Error;
 use crate::version::VERSION;
-use crate::{bench, capture, demo, explain, info, install, run, setup};
+use crate::{bench, capture, demo, explain, info, install, run, setup, tree};
 
 /// Run message-passing programs on this machine
 ///
@@ -65,6 +65,8 @@ enum Action {
     },
     /// Measure messages with our library and with every other MPI that is found
     Bench(bench::Options),
+    /// Print the latency of broadcast trees for given times of a message, and the best tree
+    Tree(tree::Options),
 }
 
 /// Parses the command line, without `argv[0]`, and runs the subcommand.
@@ -84,6 +86,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
         Action::Install { prefix, force } => install::main(&prefix, force),
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),
+        Action::Tree(options) => tree::main(&options),
     }
 }
 

@@ -65,12 +65,12 @@ pub(super) fn measure(
         "a cache line that two threads write in turn".to_owned(),
     )];
     let mut layers = vec![Layer::Threads(endpoints::line)];
-    for way in raw::WAYS {
-        names.push((way.name, way.meaning.to_owned()));
-        layers.push(match way.start(directory, jobs) {
-            Ok(session) => Layer::Program(Box::new(session), way.most),
+    for copy in raw::COPIES {
+        names.push((copy.name, copy.meaning.to_owned()));
+        layers.push(match copy.start(directory, jobs) {
+            Ok(session) => Layer::Program(Box::new(session), copy.most),
             Err(why) => {
-                warn(&format!("without raw {}: {why}", way.name));
+                warn(&format!("without raw {}: {why}", copy.name));
                 Layer::Absent
             }
         });

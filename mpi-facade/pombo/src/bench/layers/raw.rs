@@ -14,36 +14,36 @@ use crate::error::Error;
 
 const HEADER: &str = include_str!("raw_mpi.h");
 
-/// A way of payload from one process to another, as `raw_mpi.h` has it.
-pub(super) struct Way {
+/// A method by which payload goes from one process to another, as `raw_mpi.h` has it.
+pub(super) struct RawCopy {
     pub(super) name: &'static str,
     pub(super) meaning: &'static str,
-    /// The value of RAW_WAY.
+    /// The value of RAW_METHOD.
     macro_name: &'static str,
     /// The largest message in bytes: for longer ones it is no limit of the machine.
     pub(super) most: u64,
 }
 
-pub(super) const WAYS: [Way; 4] = [
-    Way {
+pub(super) const COPIES: [RawCopy; 4] = [
+    RawCopy {
         name: "mailbox",
         meaning: "raw lines that hold payload and a sequence word",
         macro_name: "MAILBOX",
         most: 1 << 10,
     },
-    Way {
+    RawCopy {
         name: "copies",
         meaning: "raw copies in and out",
         macro_name: "PLAIN",
         most: u64::MAX,
     },
-    Way {
+    RawCopy {
         name: "streamed",
         meaning: "raw copies in, past the caches, and out",
         macro_name: "STREAMED",
         most: u64::MAX,
     },
-    Way {
+    RawCopy {
         name: "single copy",
         meaning: "raw copies out of the other process",
         macro_name: "SINGLE",
@@ -51,7 +51,7 @@ pub(super) const WAYS: [Way; 4] = [
     },
 ];
 
-impl Way {
+impl RawCopy {
     /// Compiles the program in this directory and starts it.
     pub(super) fn start<'a>(
         &self,
@@ -71,8 +71,8 @@ impl Way {
         let program = include.join(self.macro_name.to_lowercase());
         let mut search = OsString::from("-I");
         search.push(&include);
-        let way = format!("-DRAW_WAY={}", self.macro_name);
-        compiler::compile_plain(&source, &program, &["-O3".into(), search, way.into()])?;
+        let method = format!("-DRAW_METHOD={}", self.macro_name);
+        compiler::compile_plain(&source, &program, &["-O3".into(), search, method.into()])?;
         Ok(program)
     }
 }
@@ -83,11 +83,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_carries_messages() {
+    fn every_copy_carries_messages() {
         let jobs = Jobs::new().unwrap();
-        for way in WAYS {
+        for copy in COPIES {
             let directory = std::env::temp_dir().join(format!("pombo-raw-{}", std::process::id()));
-            let mut session = way.start(&directory, &jobs).unwrap();
+            let mut session = copy.start(&directory, &jobs).unwrap();
             for (name, size) in [
                 ("latency", 0),
                 ("latency", 100),
@@ -102,7 +102,7 @@ mod tests {
                 ("alltoall", 70_000),
             ] {
                 let figure = session.measure(&Task::new(name, size), 0.001);
-                assert!(figure.is_some(), "{} {name} {size}", way.name);
+                assert!(figure.is_some(), "{} {name} {size}", copy.name);
             }
             fs::remove_dir_all(&directory).unwrap();
         }

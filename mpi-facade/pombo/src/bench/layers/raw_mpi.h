@@ -3,7 +3,7 @@
  * are written, copied and compared, but nothing is matched, queued, checked or limited by credit. Messages are taken in
  * the order in which they were sent, so measurements that receive in another order fail.
  *
- * RAW_WAY is how payload goes from one process to the other:
+ * RAW_METHOD is how payload goes from one process to the other:
  *   MAILBOX   in lines that hold 56 bytes and a sequence word each: one line is transferred for a short message
  *   PLAIN     through a room of 1 MiB, by memcpy in and memcpy out
  *   STREAMED  as PLAIN, but stored past the caches
@@ -37,7 +37,7 @@
 
 #define RAW_LINE 64
 #define RAW_ROOM (1 << 20)
-#define RAW_PIECE (RAW_WAY == MAILBOX ? 56 : RAW_WAY == SINGLE ? 1 << 30 : 8 << 10) /* bytes moved at once */
+#define RAW_PIECE (RAW_METHOD == MAILBOX ? 56 : RAW_METHOD == SINGLE ? 1 << 30 : 8 << 10) /* bytes moved at once */
 #define RAW_RESTARTS (2 << 10) /* lanes of blocking messages up to this size begin anew: their lines stay in the caches */
 #define RAW_LOOKS 10000 /* looks after which a process yields, as the other may have no core */
 #define RAW_QUEUE 256   /* requests under way */
@@ -89,8 +89,8 @@ static struct raw_queue raw_out[2], raw_in[2]; /* of blocking messages, of windo
 
 static inline uint64_t raw_span(size_t bytes)
 {
-    const uint64_t lines = (bytes + (RAW_WAY == MAILBOX ? 8 : 0) + RAW_LINE - 1) / RAW_LINE;
-    return (RAW_WAY == SINGLE || lines == 0 ? 1 : lines) * RAW_LINE;
+    const uint64_t lines = (bytes + (RAW_METHOD == MAILBOX ? 8 : 0) + RAW_LINE - 1) / RAW_LINE;
+    return (RAW_METHOD == SINGLE || lines == 0 ? 1 : lines) * RAW_LINE;
 }
 
 /* Returns where the next span lies; both sides skip the end of the room alike. */
@@ -107,7 +107,7 @@ static inline char *raw_place(struct raw_side *side, uint64_t span, uint64_t *af
 static void raw_copy_in(char *to, const char *from, size_t size)
 {
 #ifdef __SSE2__
-    if (RAW_WAY == STREAMED) {
+    if (RAW_METHOD == STREAMED) {
         for (; size >= 16; size -= 16, to += 16, from += 16)
             _mm_stream_si128((__m128i *)to, _mm_loadu_si128((const __m128i *)from));
         memcpy(to, from, size);
@@ -133,7 +133,7 @@ static inline int raw_put(struct raw_side *side, struct raw_side *back, struct r
     }
     side->position = after;
     side->offset += span;
-    if (RAW_WAY == MAILBOX) {
+    if (RAW_METHOD == MAILBOX) {
         /* The low half tells what this process has taken, so nobody looks at the other's position for it. */
         const uint64_t word = after / RAW_LINE << 32 | (uint32_t)(back->position / RAW_LINE);
         if (size == 56)
@@ -144,7 +144,7 @@ static inline int raw_put(struct raw_side *side, struct raw_side *back, struct r
             memcpy(place + 8, message->place, size);
         atomic_store_explicit((_Atomic uint64_t *)place, word, memory_order_release);
     } else {
-        if (RAW_WAY == SINGLE) {
+        if (RAW_METHOD == SINGLE) {
             const uint64_t exposed[2] = {(uint64_t)(uintptr_t)message->place, size};
             memcpy(place, exposed, sizeof exposed);
         } else {
@@ -172,7 +172,7 @@ static inline int raw_take(struct raw_side *side, struct raw_side *back, struct 
     uint64_t after;
     char *place = raw_place(side, span, &after);
 
-    if (RAW_WAY == MAILBOX) {
+    if (RAW_METHOD == MAILBOX) {
         const uint64_t word = atomic_load_explicit((_Atomic uint64_t *)place, memory_order_acquire);
         if (word >> 32 != (after / RAW_LINE & UINT32_MAX))
             return 0;
@@ -187,7 +187,7 @@ static inline int raw_take(struct raw_side *side, struct raw_side *back, struct 
         if (atomic_load_explicit(&side->lane->published, memory_order_acquire) < after)
             return 0;
         back->taken = atomic_load_explicit(&side->lane->taken_back, memory_order_relaxed);
-        if (RAW_WAY == SINGLE) {
+        if (RAW_METHOD == SINGLE) {
             uint64_t exposed[2];
             memcpy(exposed, place, sizeof exposed);
             struct iovec here = {message->place, size}, there = {(void *)(uintptr_t)exposed[0], size};
@@ -233,7 +233,7 @@ static inline int MPI_Send(const void *data, int count, MPI_Datatype type, int t
         while (!raw_put(side, &raw_in[0].side, &message))
             raw_look_again(&looks);
     } while (message.left > 0);
-    if (RAW_WAY == SINGLE)
+    if (RAW_METHOD == SINGLE)
         raw_drain(side);
     return 0;
 }
@@ -305,7 +305,7 @@ static inline int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *stat
             break;
         raw_look_again(&looks);
     }
-    if (RAW_WAY == SINGLE)
+    if (RAW_METHOD == SINGLE)
         raw_drain(&raw_out[1].side);
     return 0;
 }
@@ -414,8 +414,8 @@ static inline int MPI_Comm_size(MPI_Comm comm, int *size)
 
 static inline int MPI_Get_library_version(char *text, int *length)
 {
-    static const char *const ways[] = {"", "raw mailboxes", "raw copies", "raw streamed copies", "raw single copies"};
-    *length = snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING, "%s", ways[RAW_WAY]);
+    static const char *const methods[] = {"", "raw mailboxes", "raw copies", "raw streamed copies", "raw single copies"};
+    *length = snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING, "%s", methods[RAW_METHOD]);
     return 0;
 }
 
