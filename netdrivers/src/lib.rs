@@ -30,6 +30,8 @@ mod lock;
 pub mod loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
+#[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
+pub mod tuning;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 pub mod udp;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]

@@ -16,7 +16,7 @@ use crate::runtime::world::{CommError, World};
 use core::ffi::c_int;
 use pombo_job::WorldChannel;
 use pombo_kernel::{Pattern, Peer};
-use pombo_netdrivers::wait::constants::{LOSS_CHECK_INTERVAL, SLEEPING_AFTER};
+use pombo_netdrivers::tuning::{LOSS_CHECK_INTERVAL, SLEEPING_AFTER};
 
 /// Returns whether a call that has polled `looks` times without success must check.
 #[inline]

@@ -29,7 +29,7 @@ use pombo_job::{Launcher, WorldChannel};
 use pombo_kernel::Peer;
 use pombo_kernel::facade::Awaited;
 use pombo_netdrivers::shm::{MAX_ANSWER, Question, Shm};
-use pombo_netdrivers::wait::constants::SLEEPING_AFTER;
+use pombo_netdrivers::tuning::SLEEPING_AFTER;
 use pombo_netdrivers::wait::now;
 
 /// Most entries of each list in an answer.

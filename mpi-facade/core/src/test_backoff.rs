@@ -7,9 +7,7 @@ use crate::runtime::world::{CommError, World};
 use core::mem::replace;
 use pombo_kernel::Error;
 use pombo_kernel::channel::Channel;
-use pombo_netdrivers::wait::constants::{
-    BUSY_TESTS_TIME, NO_SLEEP_POLLS, TEST_SLEEP, TESTS_PER_CLOCK,
-};
+use pombo_netdrivers::tuning::{BUSY_TESTS_TIME, NO_SLEEP_POLLS, TEST_SLEEP, TESTS_PER_CLOCK};
 
 impl World {
     /// Makes progress, for a call that does not wait.

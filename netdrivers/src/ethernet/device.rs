@@ -107,7 +107,7 @@ impl<L: FrameIo> Ethernet<L> {
     }
 
     /// Waits as [`Network::wait`], also for the events of another device.
-    pub(super) fn wait_beside(
+    pub(super) fn wait_with_other(
         &mut self,
         idle: u32,
         until: u64,
@@ -205,7 +205,7 @@ impl<L: FrameIo> Network for Ethernet<L> {
     }
 
     fn wait(&mut self, idle: u32, until: u64) -> Result<(), ChannelError> {
-        self.wait_beside(idle, until, None)
+        self.wait_with_other(idle, until, None)
     }
 
     fn wait_sources(&mut self) -> Option<WaitSet> {

@@ -7,8 +7,8 @@
 use super::SelectedIo;
 use super::device::Ethernet;
 use super::frame_io::FrameIo;
+use crate::tuning::{BULK_HOLD, BULK_POLL_INTERVAL, BULK_POLLS, DEVICE_POLLS};
 use crate::udp::Udp;
-use crate::wait::constants::{BULK_HOLD, BULK_POLL_INTERVAL, BULK_POLLS, DEVICE_POLLS};
 use crate::wait::now;
 use alloc::vec::Vec;
 use pombo_kernel::channel::{ChannelError, WaitSet};
@@ -142,7 +142,7 @@ impl<L: FrameIo> Network for EthernetAndUdp<L> {
             self.polls_left = 0;
         }
         let udp = self.udp.wait_sources();
-        self.raw.wait_beside(idle, until, udp.as_ref())
+        self.raw.wait_with_other(idle, until, udp.as_ref())
     }
 
     fn wait_sources(&mut self) -> Option<WaitSet> {

@@ -13,7 +13,7 @@ use super::file::File;
 use super::layout::{Layout, MAGIC, VERSION};
 use super::pid_monitor;
 use super::segment::Segment;
-use crate::wait::constants::{BOOTSTRAP_NOTICE, BOOTSTRAP_RETRY, BOOTSTRAP_TIMEOUT, HELLO_TIMEOUT};
+use crate::tuning::{BOOTSTRAP_NOTICE, BOOTSTRAP_RETRY, BOOTSTRAP_TIMEOUT, HELLO_TIMEOUT};
 
 /// Joins the job of that name on this machine as one of `ranks` ranks of the same user. Returns when the segment
 /// exists; in rank 0 when all others have fetched it.

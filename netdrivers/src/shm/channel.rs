@@ -23,10 +23,11 @@ use super::sync::Ordering;
 use super::wait_policy;
 use super::wake_socket::{PollPark, WakeSocket};
 use crate::deaths::DeathSource;
-use crate::wait::clock::MailTiming;
-use crate::wait::constants::{
-    BACKOFF_SLEEP, LOOKS_PER_POLL, MAX_SOCKET_SLEEP, POLLS_PER_PROCESS_CHECK, SHORT_SLEEP,
+use crate::tuning::{
+    BACKOFF_SLEEP, LONG_FRAME, LOOKS_PER_POLL, MAX_SOCKET_SLEEP, POLLS_PER_PROCESS_CHECK,
+    SHORT_SLEEP,
 };
+use crate::wait::clock::MailTiming;
 use crate::wait::yield_policy::YieldPolicy;
 use crate::wait::{self, WaitPolicy, WaitStep};
 
@@ -59,9 +60,6 @@ pub struct Shm {
     /// The last field, as the connections and the groups point into its segment.
     pub(super) members: Membership,
 }
-
-/// Frames from this length on, in bytes, lie beside the ring if all ranks have processors of their own.
-const LONG_FRAME: usize = 8 << 10;
 
 /// Number of mail lines that a rank looks at: polls of a rank with more peers stay short.
 const MAIL_LINES: u32 = 4;

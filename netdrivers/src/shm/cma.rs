@@ -8,6 +8,7 @@
 //! distinguishes the rank from a process that may not be read, one in another PID namespace, and one that reuses the
 //! PID of a dead rank; no probe is needed before.
 
+use crate::tuning::REMOTE_READ_CHUNK;
 use core::cell::Cell;
 use core::mem::MaybeUninit;
 use core::{ptr, slice};
@@ -34,8 +35,6 @@ pub(super) const DESCRIPTOR_LEN: usize = 4 * size_of::<u64>();
 
 /// Bound of one read in bytes; the system's bound is a page less than 2 GiB.
 const MAX_READ: usize = 1 << 30;
-/// Bytes that are copied through the stack at a time if the destination is not contiguous.
-const CHUNK: usize = 16 << 10;
 
 /// Returns the descriptor of bytes of this process.
 pub(super) fn describe(bytes: *const u8, len: usize, token: &ProcessToken) -> [u8; DESCRIPTOR_LEN] {
@@ -105,9 +104,9 @@ impl RemoteBuffer {
             let mut chunks = (at..).step_by(MAX_READ).zip(room.chunks_mut(MAX_READ));
             return chunks.all(|(at, chunk)| self.read(at, chunk).is_some());
         }
-        let mut chunk = [MaybeUninit::uninit(); CHUNK];
-        (at..at + len).step_by(CHUNK).all(|start| {
-            let chunk = &mut chunk[..CHUNK.min(at + len - start)];
+        let mut chunk = [MaybeUninit::uninit(); REMOTE_READ_CHUNK];
+        (at..at + len).step_by(REMOTE_READ_CHUNK).all(|start| {
+            let chunk = &mut chunk[..REMOTE_READ_CHUNK.min(at + len - start)];
             let read = self.read(start, chunk);
             read.map(|bytes| into.append(bytes)).is_some()
         })

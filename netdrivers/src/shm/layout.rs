@@ -4,6 +4,7 @@
 //! The file is sparse: a ring occupies memory from its first frame on, so pairs of ranks that never communicate cost
 //! nothing.
 
+use crate::tuning::{LONG_FRAMES, LONG_FRAMES_OF_RANK};
 use core::mem::{align_of, offset_of, size_of};
 use core::ops::RangeInclusive;
 
@@ -27,11 +28,6 @@ pub const MAX_RANKS: usize = 1024;
 
 /// Size in bytes of a ring, one per ordered pair. It holds short frames, and long ones of ranks that share processors.
 pub(super) const RING: usize = 64 << 10;
-/// Sizes in bytes of the room for long frames of an ordered pair.
-const LONG_FRAMES: RangeInclusive<usize> = 64 << 10..=1 << 20;
-/// What the rooms for long frames to a rank take together, in bytes. A pair that communicates for long touches all of its
-/// room; in one that is larger than a processor's own cache, a copy takes a third of the time.
-const LONG_FRAMES_OF_RANK: usize = 2 << 20;
 /// The largest number of ranks that use rooms for long frames: beyond, they would take more than that, and be no larger
 /// than the rings.
 pub(super) const LONG_FRAMES_RANKS: usize = LONG_FRAMES_OF_RANK / *LONG_FRAMES.start();

@@ -7,7 +7,7 @@ use super::pid_monitor::{self, PidMonitor};
 use super::segment::{RankState, Segment};
 use super::sync::Ordering;
 use crate::deaths::DeathSource;
-use crate::wait::constants::PROCESS_CHECK_INTERVAL;
+use crate::tuning::PROCESS_CHECK_INTERVAL;
 
 pub(super) struct Membership {
     pub(super) me: Peer,

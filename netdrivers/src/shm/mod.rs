@@ -58,7 +58,7 @@ mod tests;
 mod wait_policy;
 mod wake_socket;
 
-pub use crate::wait::constants::{BOOTSTRAP_NOTICE, BOOTSTRAP_TIMEOUT};
+pub use crate::tuning::{BOOTSTRAP_NOTICE, BOOTSTRAP_TIMEOUT};
 pub use bootstrap::{bootstrap, bootstrap_observed, bootstrap_within};
 pub use channel::Shm;
 pub use error::ShmError;

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
 
 use super::segment::{RankState, Segment};
-use crate::wait::constants::PROCESS_CHECK_INTERVAL;
+use crate::tuning::PROCESS_CHECK_INTERVAL;
 use crate::wait::now;
 
 /// Number of processes that one check covers; the next check goes on from there.

@@ -4,18 +4,17 @@
 //! processors far from each other, that takes several times as long as the copy itself. Non-temporal stores of whole
 //! lines fetch nothing.
 
+use crate::tuning::STREAMED_BLOCK;
 use core::arch::x86_64::{__m128i, _mm_load_si128, _mm_sfence, _mm_stream_si128};
 
 use pombo_kernel::memory::Part;
 
 /// Size of a cache line in bytes.
 const LINE: usize = 64;
-/// Bytes that are gathered at once: they stay in the first cache.
-const BLOCK: usize = 4 << 10;
 
 /// Gathered bytes on their way to their place.
 #[repr(align(64))]
-struct Block([u8; BLOCK]);
+struct Block([u8; STREAMED_BLOCK]);
 
 /// Copies the parts one after the other into `room`, which has their total length.
 #[inline(never)]
@@ -25,8 +24,8 @@ pub(super) fn stream_parts(parts: &[Part<'_>], room: &mut [u8]) {
     let (lines, back) = room.split_at_mut(room.len() / LINE * LINE);
     let mut rest = Rest { parts, at: 0 };
     rest.copy_to(front);
-    let mut block = Block([0; BLOCK]);
-    for lines in lines.chunks_mut(BLOCK) {
+    let mut block = Block([0; STREAMED_BLOCK]);
+    for lines in lines.chunks_mut(STREAMED_BLOCK) {
         rest.copy_to(&mut block.0[..lines.len()]);
         for (line, from) in lines.chunks_exact_mut(LINE).zip(block.0.chunks_exact(LINE)) {
             let line: *mut __m128i = line.as_mut_ptr().cast();
@@ -74,8 +73,19 @@ mod tests {
 
     #[test]
     fn every_byte_arrives_at_its_place_and_none_beside_it() {
-        let bytes: Vec<u8> = (0..3 * BLOCK).map(|at| (at * 7 + at / 251) as u8).collect();
-        for len in [0, 1, 63, 64, 65, BLOCK - 1, BLOCK, 2 * BLOCK + 100] {
+        let bytes: Vec<u8> = (0..3 * STREAMED_BLOCK)
+            .map(|at| (at * 7 + at / 251) as u8)
+            .collect();
+        for len in [
+            0,
+            1,
+            63,
+            64,
+            65,
+            STREAMED_BLOCK - 1,
+            STREAMED_BLOCK,
+            2 * STREAMED_BLOCK + 100,
+        ] {
             for begin in [0, 8, 56, 63] {
                 for first in [0, 1, 24, len / 2, len].map(|first| first.min(len)) {
                     let (head, payload) = bytes[..len].split_at(first);
@@ -85,7 +95,7 @@ mod tests {
                         offset: 0,
                         len: payload.len(),
                     };
-                    let mut ring = vec![0xee; 4 * BLOCK];
+                    let mut ring = vec![0xee; 4 * STREAMED_BLOCK];
                     let line = ring.as_ptr().align_offset(LINE) + begin;
                     stream_parts(&[Part::Bytes(head), payload], &mut ring[line..line + len]);
                     assert_eq!(ring[line..line + len], bytes[..len]);

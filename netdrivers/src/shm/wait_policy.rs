@@ -3,11 +3,8 @@
 use super::layout::CPU_WORDS;
 use super::segment::{RankState, Segment};
 use super::sync::Ordering;
+use crate::tuning::SINGLE_COPY_BYTES;
 use crate::wait::{WaitPolicy, processors};
-
-/// Sizes in bytes of messages for which a single copy is faster if ranks share processors: for shorter ones the system
-/// call costs more, and longer ones leave the caches on the way.
-const SINGLE_COPY_BYTES: core::ops::Range<usize> = 256 << 10..4 << 20;
 
 /// Returns the policy for the ranks that are attached now.
 pub(super) fn of(segment: &Segment) -> WaitPolicy {
@@ -36,10 +33,10 @@ pub(super) fn publish_cpus(segment: &Segment) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wait::WaitStep;
-    use crate::wait::constants::{
+    use crate::tuning::{
         QUOTA_YIELDS, RANK_POLLS as POLLS, RANK_SPINS as SPINS, RANK_YIELDS as YIELDS,
     };
+    use crate::wait::WaitStep;
 
     fn first(wait_policy: WaitPolicy, step: WaitStep) -> Option<u32> {
         (0..10_000).find(|idle| wait_policy.step(*idle) == step)

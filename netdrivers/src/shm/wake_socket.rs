@@ -17,7 +17,7 @@ use rustix::net::{
 use super::event_count::Park;
 use super::futex::Futex;
 use super::sync::AtomicU32;
-use crate::wait::constants::SHORT_SLEEP;
+use crate::tuning::SHORT_SLEEP;
 use crate::wait::{sleep, wait_fds};
 use pombo_kernel::channel::WaitSet;
 
@@ -100,7 +100,7 @@ pub(super) struct PollPark<'a> {
     pub(super) futex: Futex,
     pub(super) wake_socket: &'a WakeSocket,
     pub(super) sources: WaitSet,
-    /// [`MAX_SOCKET_SLEEP`](crate::wait::constants::MAX_SOCKET_SLEEP).
+    /// [`MAX_SOCKET_SLEEP`](crate::tuning::MAX_SOCKET_SLEEP).
     pub(super) max_sleep: Duration,
 }
 

@@ -1,7 +1,7 @@
 //! The clock, for drivers and for callers that wait beside them.
 
 #[cfg(feature = "shm")]
-use super::constants::{MAIL_INTERVAL, MAIL_PAUSE, TICKS_SAMPLE};
+use crate::tuning::{MAIL_INTERVAL, MAIL_PAUSE, TICKS_SAMPLE};
 
 /// Returns the time in nanoseconds of the system's monotonic clock, which is equal in all processes of a host.
 #[inline]

@@ -1,8 +1,8 @@
 //! Waiting of a rank on a network device. `udp` and `ethernet` use it.
 
-use super::constants::BACKOFF_SLEEP;
 use super::yield_policy::{YieldBackoff, YieldPolicy};
 use super::{WaitPolicy, WaitStep, now, processors, wait_fds};
+use crate::tuning::BACKOFF_SLEEP;
 use pombo_kernel::channel::{ChannelError, WaitSet};
 
 /// The waiting state of one device.

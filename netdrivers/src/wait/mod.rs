@@ -1,10 +1,9 @@
 //! Waiting: an idle rank polls, then spins, then yields the processor, then sleeps. One policy, `WaitPolicy`, selects
 //! the next step; drivers differ in its parameters and in what they sleep on. All parameters are in one table,
-//! [`constants`].
+//! [`tuning`](crate::tuning).
 //!
 //! | file | who calls it |
 //! | --- | --- |
-//! | [`constants`] | drivers, and the packages above |
 //! | `policy`, `yield_policy` | `shm`, `loopback`, `device_wait` |
 //! | `device_wait` | `udp` and `ethernet` |
 //! | `wait_fds`, `clock` | drivers, and callers that wait beside them |
@@ -13,7 +12,6 @@
 //! The primitives on which a rank of a segment sleeps are in `shm`: they are part of the shared memory.
 
 pub(crate) mod clock;
-pub mod constants;
 #[cfg(feature = "shm")]
 pub(crate) mod cpu_quota;
 #[cfg(feature = "udp")]

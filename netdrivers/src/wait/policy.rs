@@ -1,10 +1,10 @@
 //! The policy that selects the next step of an idle rank. `shm`, `loopback` and `device_wait` use it.
 
-use super::constants::NO_SLEEP_POLLS;
+use crate::tuning::NO_SLEEP_POLLS;
 #[cfg(feature = "udp")]
-use super::constants::{DEVICE_POLLS, DEVICE_YIELDS};
+use crate::tuning::{DEVICE_POLLS, DEVICE_YIELDS};
 #[cfg(feature = "shm")]
-use super::constants::{
+use crate::tuning::{
     QUOTA_YIELDS, RANK_POLLS, RANK_SPINS, RANK_YIELDS, THREAD_SPINS, THREAD_YIELDS,
 };
 
@@ -24,7 +24,7 @@ pub(crate) enum WaitStep {
 /// that work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct WaitPolicy {
-    /// The numbers of the first idle polls with a pause, a yield, and a sleep: the [`constants`](super::constants) fit.
+    /// The numbers of the first idle polls with a pause, a yield, and a sleep: the [table](crate::tuning) fit.
     spins_from: u16,
     yields_from: u16,
     sleeps_from: u16,

@@ -1,7 +1,7 @@
 //! The system call with which a rank sleeps for descriptors. Drivers use it, and callers that wait for several sources.
 
-use super::constants::BLIND_SLEEP;
 use crate::Errno;
+use crate::tuning::BLIND_SLEEP;
 use core::ptr::{null, null_mut};
 use pombo_kernel::channel::WaitSet;
 

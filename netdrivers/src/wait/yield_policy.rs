@@ -4,10 +4,10 @@
 //! all ready tasks yield, all are charged alike. Beside a task that computes, a task that yields hardly runs any more;
 //! one that sleeps is not charged, and runs next when it is woken.
 
-use super::constants::{
+use super::now;
+use crate::tuning::{
     FIRST_BACKOFF, LONG_YIELD, MAX_EXPONENT, MAX_GROWTH, SAMPLE_INTERVAL, SUSPECT_YIELDS,
 };
-use super::now;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The yield policy of one rank.

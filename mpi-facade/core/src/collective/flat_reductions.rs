@@ -5,7 +5,7 @@ use super::buffers::distinct;
 use super::layout::Layout;
 use super::operation::PreparedOperation;
 use super::p2p_executor::OperationBuffers as Memory;
-use super::prepare::{Call, CallError, SEGMENT, cut, segments};
+use super::prepare::{Call, CallError, cut, segments};
 use super::schedule::Position;
 use super::scratch::Scratch;
 use super::shared_memory::Method;
@@ -20,6 +20,7 @@ use crate::user_buffer::{Region, UserAddress};
 use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
+use pombo_netdrivers::tuning::{CHAIN_SEGMENT, PAIR_SEGMENT, WHOLE_REDUCTION};
 use zerocopy::FromBytes;
 
 /// The buffers of a reduction, all with the same number of items.
@@ -154,7 +155,7 @@ fn reduce_pair(
     input: Layout,
 ) -> Result<PreparedOperation, Error> {
     let segment = match call.conditions(Operation::Reduce)?.several_hosts {
-        true => SEGMENT,
+        true => CHAIN_SEGMENT,
         false => PAIR_SEGMENT,
     };
     let blocks = segments(input.items(), input.shape().size(), segment);
@@ -206,12 +207,6 @@ pub(super) fn reduce_on_host(call: &mut Call<'_>, reduced: Reduced<'_>) -> Resul
     Ok(())
 }
 
-/// Bytes of the segments of a reduction between two ranks: few messages, and each is combined while it is in a processor's
-/// own cache.
-const PAIR_SEGMENT: usize = 128 << 10;
-/// Bytes of all ranks' contributions together up to which one rank combines all of them.
-const WHOLE: usize = 32 << 10;
-
 /// Reduces over shared memory, where that is selected. Returns whether the call is over.
 pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
     let Position { rank, ranks, root } = call.position;
@@ -230,7 +225,7 @@ pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bo
         false => Region::nothing(),
     };
     // With two ranks, sharing the work gains nothing.
-    if ranks > 2 && bytes.saturating_mul(ranks) > WHOLE {
+    if ranks > 2 && bytes.saturating_mul(ranks) > WHOLE_REDUCTION {
         return over_shares(call, area, reduction, (input, output), item, Some(root));
     }
     let (grain, segments) = call.segments(bytes, 1, item);
@@ -325,7 +320,7 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result
         return call.disagrees(Operation::Allreduce, (bytes, bytes));
     };
     let output = reduced.at(reduced.output).region(call.datatypes(), 1)?;
-    if bytes.saturating_mul(ranks) > WHOLE {
+    if bytes.saturating_mul(ranks) > WHOLE_REDUCTION {
         return over_shares(call, area, reduction, (input, output), item, None);
     }
     let (input, output) = (

@@ -24,9 +24,7 @@ use alloc::rc::Rc;
 use core::ffi::c_int;
 use pombo_collective::Segments;
 use pombo_kernel::Peer;
-
-/// Bytes of a segment in which algorithm `chain` sends long messages.
-pub(super) const SEGMENT: usize = 32 << 10;
+use pombo_netdrivers::tuning::CHAIN_SEGMENT;
 
 /// A collective call of this rank. It must be run or started, as the other ranks wait for it.
 #[must_use = "the other ranks wait for it"]
@@ -516,7 +514,7 @@ pub(super) fn segments(items: usize, size: usize, bytes: usize) -> usize {
 /// Returns the number of blocks of an algorithm for so many items of `size` bytes.
 pub(super) fn blocks(items: usize, size: usize, algorithm: Algorithm, ranks: usize) -> usize {
     match algorithm {
-        Algorithm::Chain => segments(items, size, SEGMENT),
+        Algorithm::Chain => segments(items, size, CHAIN_SEGMENT),
         Algorithm::ScatterAllgather | Algorithm::Ring => ranks,
         Algorithm::Rabenseifner => 1 << ranks.ilog2(),
         _ => 1,

@@ -69,7 +69,7 @@ enum State {
 }
 
 /// Most operations under way at a time.
-const SLOTS: usize = 1 << 20;
+const SLOTS: usize = 0x10_0000;
 /// Operations polled between two calls of the kernel's progress: this bounds the cost of one round, however many there
 /// are.
 const POLLS_AT_ONCE: usize = 16;

@@ -7,20 +7,19 @@ use crate::user_buffer::{Region, UserAddress};
 use alloc::vec::Vec;
 use pombo_collective::Buffer;
 use pombo_kernel::Source;
+use pombo_netdrivers::tuning::KEPT_SCRATCH;
 
 /// Memory that lives as long as the operation. It is uninitialised: messages and copies fill it before it is read.
 #[derive(Default)]
 pub(super) struct Scratch(Vec<u8>);
 
-/// Memory of completed operations, reused to save system calls: at most [`KEPT`] pieces, none larger than [`LARGEST`].
+/// Memory of completed operations, reused to save system calls: at most [`KEPT`] pieces, none larger than [`KEPT_SCRATCH`].
 /// Other pieces are freed.
 #[derive(Default)]
 pub(super) struct Pool(Vec<Scratch>);
 
 /// Most pieces that are kept.
 const KEPT: usize = 4;
-/// Bytes of the largest piece that is kept.
-const LARGEST: usize = 4 << 20;
 
 impl Scratch {
     /// Returns the address. The caller keeps the scratch until the operation is over.
@@ -109,7 +108,7 @@ impl Pool {
     /// Keeps the scratch memory of an operation that is over.
     pub(super) fn give(&mut self, scratch: [Scratch; 2]) {
         for scratch in scratch {
-            if (1..=LARGEST).contains(&scratch.0.capacity()) && self.0.len() < KEPT {
+            if (1..=KEPT_SCRATCH).contains(&scratch.0.capacity()) && self.0.len() < KEPT {
                 self.0.push(scratch);
             }
         }

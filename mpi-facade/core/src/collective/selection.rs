@@ -7,6 +7,7 @@ use core::fmt;
 use pombo_job::environment;
 use pombo_job::process::processors;
 use pombo_job::settings::LOCAL_CORES;
+use pombo_netdrivers::tuning::PAIR_MESSAGES;
 
 /// A collective operation, as the selection of algorithms distinguishes them. The forms with counts for every rank use
 /// the same rules as the plain ones, except that gatherv and scatterv are always `linear`.
@@ -103,10 +104,6 @@ pub struct Selection {
 const ANY: usize = usize::MAX;
 /// Most ranks that use shared memory: each polls all others.
 const BOARDS: usize = 64;
-/// Most bytes of a block that two ranks with processors of their own pass over boards: longer ones go faster by messages,
-/// whose long frames do not wait for lines that the reader's caches still hold. By turns beside boards, with written send
-/// buffers, 64 KiB to 1 MiB took 0.35 to 0.75 of the time at 28 ns from core to core, and 0.2 to 0.35 at 160 ns.
-const LONG: usize = 32 << 10;
 
 const fn rule(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
     Rule {
@@ -170,7 +167,7 @@ pub const TABLE: &[Selection] = &[
             Hierarchical,
         ],
         rules: &[
-            rule(BOARDS, LONG, SharedMemory),
+            rule(BOARDS, PAIR_MESSAGES, SharedMemory),
             costly_waits(BOARDS, ANY, SharedMemory),
             one_host(2, ANY, Binomial),
             rule(BOARDS, ANY, SharedMemory),
@@ -206,7 +203,7 @@ pub const TABLE: &[Selection] = &[
             Hierarchical,
         ],
         rules: &[
-            rule(BOARDS, 2 * LONG, SharedMemory),
+            rule(BOARDS, 2 * PAIR_MESSAGES, SharedMemory),
             costly_waits(BOARDS, ANY, SharedMemory),
             one_host(2, ANY, Ring),
             rule(BOARDS, ANY, SharedMemory),
@@ -229,7 +226,7 @@ pub const TABLE: &[Selection] = &[
             costly_waits(BOARDS, 64, Bruck),
             costly_waits(BOARDS, 8192, SpreadOut),
             costly_waits(BOARDS, ANY, Pairwise),
-            rule(BOARDS, LONG, SharedMemory),
+            rule(BOARDS, PAIR_MESSAGES, SharedMemory),
             one_host(2, ANY, SpreadOut),
             rule(BOARDS, ANY, SharedMemory),
             rule(32, ANY, SpreadOut),
@@ -243,7 +240,7 @@ pub const TABLE: &[Selection] = &[
         variable: c"POMBO_COLL_REDUCE",
         allowed: &[Linear, Binomial, Chain, SharedMemory, Hierarchical],
         rules: &[
-            rule(BOARDS, LONG, SharedMemory),
+            rule(BOARDS, PAIR_MESSAGES, SharedMemory),
             costly_waits(BOARDS, ANY, SharedMemory),
             one_host(2, ANY, Chain),
             rule(BOARDS, ANY, SharedMemory),
@@ -268,7 +265,7 @@ pub const TABLE: &[Selection] = &[
             Hierarchical,
         ],
         rules: &[
-            rule(BOARDS, LONG, SharedMemory),
+            rule(BOARDS, PAIR_MESSAGES, SharedMemory),
             costly_waits(BOARDS, ANY, SharedMemory),
             one_host(2, ANY, Rabenseifner),
             rule(BOARDS, ANY, SharedMemory),

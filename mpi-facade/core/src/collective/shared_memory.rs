@@ -22,14 +22,13 @@ use core::iter;
 use pombo_collective::{Execution, Step, barrier_shm};
 use pombo_kernel::Peer;
 use pombo_netdrivers::shm::collective::{MAX_PAYLOAD, REGIONS};
+use pombo_netdrivers::tuning::LEAST_OVERLAPPED;
 
 /// The region of `MPI_COMM_WORLD`.
 const WORLD: usize = 0;
 /// Long data is cut into at least this many payloads, so that one is written while another is read; where ranks share
 /// cores, into as few as possible.
 const OVERLAP: usize = 4;
-/// Fewest bytes of a payload when data is cut for overlap.
-const SHORTEST: usize = 8 << 10;
 /// Bytes of a cache line, the unit at which payloads are cut.
 const LINE: usize = 64;
 
@@ -152,13 +151,13 @@ impl Call<'_> {
     #[inline]
     pub(super) fn segments(&mut self, bytes: usize, parts: usize, item: usize) -> (usize, usize) {
         let whole = bytes.saturating_mul(parts);
-        if whole <= SHORTEST {
+        if whole <= LEAST_OVERLAPPED {
             return (bytes, usize::from(bytes > 0));
         }
         let ranks = self.position.ranks;
         let text = match self.selector().is_oversubscribed(ranks) {
             true => MAX_PAYLOAD,
-            false => (whole / OVERLAP).clamp(SHORTEST, MAX_PAYLOAD),
+            false => (whole / OVERLAP).clamp(LEAST_OVERLAPPED, MAX_PAYLOAD),
         };
         let unit = if LINE.is_multiple_of(item) {
             LINE

@@ -20,7 +20,7 @@ use crate::user_buffer::{Foreign, Region};
 use pombo_job::WorldChannel;
 use pombo_kernel::facade::{Awaited, Inspect, Peeked, PointToPointExt, Received};
 use pombo_kernel::{Communicator, Completed, Error, Limits, Loan, Mode, Peer, Ticket};
-use pombo_netdrivers::wait::constants::RANK_SPINS;
+use pombo_netdrivers::tuning::RANK_SPINS;
 
 /// The kernel's envelope with MPI's header.
 pub(crate) type MpiEnvelope = pombo_kernel::Envelope<MpiHeader, MpiComposition>;

@@ -3,7 +3,7 @@
 use super::world::{Progress, World};
 use crate::error::CommError;
 use crate::explanation;
-use pombo_netdrivers::wait::constants::SLEEPING_AFTER;
+use pombo_netdrivers::tuning::SLEEPING_AFTER;
 
 impl World {
     /// Registers a function that is called whenever a call waits or polls, until it returns false.

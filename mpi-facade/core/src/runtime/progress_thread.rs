@@ -11,7 +11,8 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, Ordering};
 use pombo_job::JobError;
-use pombo_netdrivers::wait::{self, constants::PROGRESS_PAUSES};
+use pombo_netdrivers::tuning::PROGRESS_PAUSES;
+use pombo_netdrivers::wait;
 
 /// Whether the thread has to end.
 static STOP: AtomicBool = AtomicBool::new(false);

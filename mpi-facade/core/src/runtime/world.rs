@@ -20,7 +20,7 @@ use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use pombo_job::{Hosts, Launcher, WorldChannel};
 use pombo_netdrivers::shm::Shm;
-use pombo_netdrivers::wait::constants::RANK_SPINS;
+use pombo_netdrivers::tuning::RANK_SPINS;
 
 /// The state of MPI in this process.
 pub(crate) struct World {

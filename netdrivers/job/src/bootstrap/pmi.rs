@@ -12,7 +12,7 @@ use core::ffi::{CStr, c_int};
 use core::mem::zeroed;
 use core::ptr::null_mut;
 use pombo_netdrivers::Errno;
-use pombo_netdrivers::wait::constants::OUTPUT_PAUSE;
+use pombo_netdrivers::tuning::OUTPUT_PAUSE;
 use pombo_netdrivers::wait::sleep;
 
 /// The connection to the launcher.

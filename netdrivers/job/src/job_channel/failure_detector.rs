@@ -17,7 +17,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use pombo_kernel::Peer;
 use pombo_netdrivers::deaths::DeathSource;
-use pombo_netdrivers::wait::constants::{
+use pombo_netdrivers::tuning::{
     BOOTSTRAP_TIMEOUT, CONNECT_RETRY, CONNECTION_CHECK_INTERVAL, CONNECTION_MAX_SLEEP,
 };
 use pombo_netdrivers::wait::{now, sleep};

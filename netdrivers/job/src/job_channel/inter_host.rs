@@ -9,10 +9,8 @@ use core::net::IpAddr;
 use pombo_kernel::Error;
 use pombo_kernel::channel::{Channel, ChannelError, Event, SHORT_SLEEP, WaitSet};
 use pombo_netdrivers::deaths::DeathSource;
+use pombo_netdrivers::tuning::{INTERFACE_CHECK_INTERVAL, POLLS_PER_CLOCK, SLEEPING_AFTER};
 use pombo_netdrivers::udp::Udp;
-use pombo_netdrivers::wait::constants::{
-    INTERFACE_CHECK_INTERVAL, POLLS_PER_CLOCK, SLEEPING_AFTER,
-};
 use pombo_netdrivers::{HeapStorage, wait_fds};
 use pombo_transport::ContiguousFrame;
 use pombo_transport::reliable::{Arrived, Reliable, Timing, Window};

@@ -60,7 +60,7 @@ pub(super) trait BoardMemory {
 }
 
 /// Number of rounds of an operation. A longer one continues in the rounds of the next one, which then begins behind it.
-const ROUNDS: u64 = 1 << 20;
+const ROUNDS: u64 = 0x10_0000;
 /// Number of operations of all groups of a region together.
 pub(super) const OPERATIONS: u64 = 1 << 43;
 /// Slots from the first one of an operation to that of the next: coprime to the slots, so that short operations use all

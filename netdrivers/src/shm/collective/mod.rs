@@ -22,7 +22,7 @@ use super::futex::Futex;
 use super::segment::{RankState, Segment};
 use super::sync::Ordering;
 use super::{Shm, layout, segment, sync};
-use crate::wait::constants::BOARD_SPINS;
+use crate::tuning::BOARD_SPINS;
 use board::Board;
 use mapped_boards::MappedBoards;
 pub(super) use member::Groups;

@@ -11,14 +11,13 @@ use alloc::vec::Vec;
 use pombo_job::groups::{MulticastAddress, MulticastKind, MulticastSocket, RANKS};
 use pombo_kernel::channel::GroupId;
 use pombo_kernel::{Network, Peer};
+use pombo_netdrivers::tuning::CAST_TRIAL;
 use static_assertions::const_assert;
 
 const_assert!(message_header::RANKS >= RANKS);
 
 /// The group of all ranks during the test.
 const TRIAL_GROUP: GroupId = GroupId(0);
-/// Nanoseconds that ranks wait for each other's first frames.
-const TRIAL: u64 = 1_000_000_000;
 
 /// Opens groups for the communicators of this job, if its ranks are on several hosts.
 pub(crate) fn open(world: &mut World) -> Result<(), CommError> {
@@ -103,7 +102,7 @@ fn try_reach(world: &mut World, ranks: usize) -> Result<bool, CommError> {
     let Some(groups) = table(world) else {
         return Ok(false);
     };
-    let end = groups.network().now().saturating_add(TRIAL);
+    let end = groups.network().now().saturating_add(CAST_TRIAL);
     let opened = groups.open(TRIAL_GROUP, peers());
     if opened.is_err() || groups.send(TRIAL_GROUP, &&b"?"[..]).is_err() {
         return Ok(false);
