@@ -27,7 +27,7 @@ pub(super) struct Network {
     theirs: (&'static str, &'static [(&'static str, &'static str)]),
 }
 
-const NETWORKS: [Network; 3] = [
+const NETWORKS: [Network; 4] = [
     Network {
         name: "shm",
         ours: &[],
@@ -36,6 +36,11 @@ const NETWORKS: [Network; 3] = [
     Network {
         name: "udp",
         ours: &["--net", "udp"],
+        theirs: ("-tcp", &THROUGH_TCP),
+    },
+    Network {
+        name: "auto",
+        ours: &["--net", "auto"],
         theirs: ("-tcp", &THROUGH_TCP),
     },
     Network {
@@ -49,6 +54,8 @@ const NETWORKS: [Network; 3] = [
 const ETHERNET: &str = "ethernet";
 /// The default networks between hosts.
 const BETWEEN_HOSTS: [&str; 2] = [ETHERNET, "udp"];
+/// The networks that only hosts have: raw Ethernet, and what a job takes by itself.
+const ONLY_BETWEEN_HOSTS: [&str; 2] = [ETHERNET, "auto"];
 /// The values of `--auth` and POMBO_AUTH other than the default.
 pub(super) const AUTH: [&str; 2] = ["full", "off"];
 /// The common name of all networks between hosts.
@@ -243,14 +250,16 @@ pub(super) fn networks_for(names: &[String], hosts: bool) -> Result<Vec<String>,
     if hosts && names.is_empty() {
         return Ok(BETWEEN_HOSTS.map(String::from).into());
     }
-    let wrong = |name: &&String| BETWEEN_HOSTS.contains(&&***name) != hosts && **name != "udp";
+    let wrong = |name: &&String| {
+        ONLY_BETWEEN_HOSTS.contains(&&***name) != hosts && **name != BETWEEN_HOSTS[1]
+    };
     match names.iter().find(wrong) {
         None => Ok(names.to_vec()),
         Some(name) => Err(Error::Value {
             what: "--net",
             given: name.clone(),
             want: if hosts {
-                "udp or ethernet with --hosts"
+                "udp, ethernet or auto with --hosts"
             } else {
                 "shm or udp, or --hosts as well"
             },
