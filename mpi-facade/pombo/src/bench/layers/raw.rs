@@ -44,7 +44,7 @@ pub(super) const COPIES: [RawCopy; 4] = [
         most: u64::MAX,
     },
     RawCopy {
-        name: "single copy",
+        name: "single-copy",
         meaning: "raw copies out of the other process",
         macro_name: "SINGLE",
         most: u64::MAX,
