@@ -28,6 +28,10 @@ pub(crate) struct InterfaceAddress {
 /// An address of an interface.
 pub(crate) enum LinkOrIp {
     /// The entry of the link, of which every interface has one.
+    #[cfg_attr(
+        not(feature = "ethernet"),
+        expect(dead_code, reason = "only raw Ethernet needs them")
+    )]
     Link {
         /// The system's index of the interface.
         index: i32,
