@@ -189,7 +189,7 @@ impl Connection {
             return true;
         }
         let now = clock::ticks();
-        let is_due = now >= self.next_look;
+        let is_due = timing.is_due(self.next_look, now);
         if is_due {
             self.next_look = now + timing.interval;
         }

@@ -3,6 +3,9 @@
 #[cfg(feature = "shm")]
 use crate::tuning::{MAIL_INTERVAL, MAIL_PAUSE, TICKS_SAMPLE};
 
+#[cfg(feature = "shm")]
+static_assertions::const_assert!(MAIL_INTERVAL <= MAIL_PAUSE);
+
 /// Returns the time in nanoseconds of the system's monotonic clock, which is equal in all processes of a host.
 #[inline]
 pub fn now() -> u64 {
@@ -41,6 +44,13 @@ impl MailTiming {
             interval: of(MAIL_INTERVAL),
         }
     }
+
+    /// Returns whether the next look is due. It is at most a pause away; if not, the counter was set back meanwhile, as
+    /// when the machine sleeps or moves.
+    #[inline(always)]
+    pub(crate) fn is_due(self, next_look: u64, now: u64) -> bool {
+        next_look.wrapping_sub(now).wrapping_sub(1) >= self.pause
+    }
 }
 
 /// Returns the time of a clock that is quicker to read; its ticks are never longer than a nanosecond or so.
@@ -54,4 +64,22 @@ pub(crate) fn ticks() -> u64 {
     }
     #[cfg(not(target_arch = "x86_64"))]
     now()
+}
+
+#[cfg(all(test, feature = "shm"))]
+mod tests {
+    use super::MailTiming;
+
+    #[test]
+    fn a_look_is_due_in_time_and_if_the_counter_was_set_back() {
+        let timing = MailTiming {
+            pause: 300,
+            interval: 60,
+        };
+        let due = |now| timing.is_due(1000, now);
+        assert!([700, 940, 999].iter().all(|now| !due(*now)));
+        assert!([1000, 1001, 1 << 60].iter().all(|now| due(*now)));
+        assert!([0, 699].iter().all(|now| due(*now)));
+        assert!(MailTiming { pause: 0, ..timing }.is_due(1000, 1000));
+    }
 }
