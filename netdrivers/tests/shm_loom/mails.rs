@@ -39,6 +39,12 @@ impl Side {
             self.mails += 1;
             return;
         }
+        self.send_to_ring(number);
+    }
+
+    fn send_to_ring(&mut self, number: u8) {
+        let bytes = [number; LEN];
+        let parts = [Part::Bytes(&bytes)];
         let flags = self.mail.ring_flags();
         self.outbound.push(flags, LEN, &parts).expect("room");
         self.mail.ring_sent();
@@ -157,6 +163,31 @@ fn both_may_send_at_once() {
                 thread::yield_now();
             }
         }
+        assert_eq!(first.mails, 1);
+        other.join().expect("the other rank");
+    });
+}
+
+/// A rank may see the mail of a peer before the frames in the ring that precede it.
+#[test]
+fn a_mail_waits_for_the_frames_before_it() {
+    check(3, || {
+        let [mut first, mut second] = sides();
+        second.send(3);
+        let other = thread::spawn(move || {
+            for number in [1, 2] {
+                let taken = loop {
+                    match second.take() {
+                        Some(taken) => break taken,
+                        None => thread::yield_now(),
+                    }
+                };
+                assert_eq!(taken, number);
+            }
+        });
+        first.send_to_ring(1);
+        assert_eq!(first.take(), Some(3));
+        first.send(2);
         assert_eq!(first.mails, 1);
         other.join().expect("the other rank");
     });
