@@ -45,8 +45,8 @@ impl MailTiming {
         }
     }
 
-    /// Returns whether the next look is due. It is at most a pause away: else the counter was set back meanwhile, as when
-    /// the machine sleeps or moves.
+    /// Returns whether the next look is due. It is at most a pause away; if not, the counter was set back meanwhile, as
+    /// when the machine sleeps or moves.
     #[inline(always)]
     pub(crate) fn is_due(self, next_look: u64, now: u64) -> bool {
         next_look.wrapping_sub(now).wrapping_sub(1) >= self.pause
