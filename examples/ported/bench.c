@@ -18,6 +18,11 @@
  *
  *   mpirun -n 2 ./bench start LIMIT
  *
+ * And this one what memory the library needs once each rank has sent messages to
+ * all others, of 8 bytes first, then of 1 MiB:
+ *
+ *   mpirun -n 64 ./bench pss LIMIT
+ *
  * Rank 0 prints lines of the form
  *
  *   library NAME AND VERSION
@@ -56,6 +61,7 @@
 #define LINE 256    /* bytes of the longest line of a turn */
 #define ANSWER 99   /* tag of the message that ends a window; no message of a window has it */
 #define BAD_USAGE 2
+#define LONGEST_SENT (1 << 20) /* bytes, to all ranks */
 
 struct measurement {
     const char *name;
@@ -496,7 +502,7 @@ static void measure(const char *name, int size, double seconds)
     free(outgoing);
 }
 
-/* ---- the three forms ----------------------------------------------------- */
+/* ---- the forms ----------------------------------------------------- */
 
 static void print_library(void)
 {
@@ -560,17 +566,69 @@ static void tell_start(double init)
     print("memory", 0, "MiB", &memory, 1);
 }
 
+/* Returns the KiB of memory of this process; of a page that n processes share, the nth
+ * part. Nothing if the system does not tell. */
+static double proportional(void)
+{
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    char line[LINE];
+    double kib = 0;
+
+    if (file == NULL)
+        return 0;
+    while (fgets(line, sizeof line, file) != NULL && sscanf(line, "Pss: %lf", &kib) != 1)
+        continue;
+    fclose(file);
+    return kib;
+}
+
+/* Sends to the ranks one after the other, and receives from each as many messages. */
+static void send_to_all(int size)
+{
+    for (int step = 1; step < ranks; step++) {
+        const int to = (me + step) % ranks, from = (me + ranks - step) % ranks;
+        MPI_Sendrecv(outgoing, size, MPI_CHAR, to, 0, incoming, size, MPI_CHAR, from, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Tells the mean over all ranks. What the program itself has is in `before`. */
+static void tell_memory(double before)
+{
+    static const int sizes[] = {0, 8, LONGEST_SENT};
+    double own[3], sum[3];
+
+    for (int i = 0; i < 3; i++) {
+        if (sizes[i] > 0)
+            send_to_all(sizes[i]);
+        MPI_Barrier(MPI_COMM_WORLD);
+        own[i] = proportional() - before;
+        MPI_Barrier(MPI_COMM_WORLD); /* nobody sends or ends while others still look */
+    }
+    MPI_Reduce(own, sum, 3, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < 3; i++) {
+        double mean = sum[i] / ranks;
+        print("pss", sizes[i], "KiB", &mean, 1);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *form = argc > 1 ? argv[1] : "";
     const int starts = strcmp(form, "start") == 0 && argc == 3;
     const int turns = strcmp(form, "turns") == 0 && argc == 4;
-    const int limit = starts || turns ? atoi(argv[argc - 1]) : 0;
-    double start, init;
+    const int memory = strcmp(form, "pss") == 0 && argc == 3;
+    const int limit = starts || turns || memory ? atoi(argv[argc - 1]) : 0;
+    double start, init, before = 0;
     FILE *file;
 
     if (limit > 0)
         alarm((unsigned)limit); /* ends this process if anything hangs */
+    if (memory) {
+        outgoing = buffer(LONGEST_SENT);
+        incoming = buffer(LONGEST_SENT);
+        before = proportional();
+    }
     start = now();
     MPI_Init(&argc, &argv);
     init = now() - start;
@@ -581,6 +639,8 @@ int main(int argc, char **argv)
     print_library();
     if (starts) {
         tell_start(init);
+    } else if (memory) {
+        tell_memory(before);
     } else if (turns && limit > 0) {
         pin();
         alarm(0);

@@ -10,7 +10,7 @@ use super::library::Library;
 use super::limited_command::{End, Jobs};
 use super::measured_value::{Figure, Key, Spread};
 use super::network_namespaces::Hosts;
-use super::plan::{self, Effort, LAUNCH, Task};
+use super::plan::{self, Effort, LAUNCH, PSS, PSS_RANKS, Task};
 use super::results::Results;
 use super::state::{Lines, State};
 use super::table::number;
@@ -281,20 +281,17 @@ impl<'a> Interleaved<'a> {
         }
     }
 
+    /// Measures once what memory each library needs: it does not depend on the time or on other load.
+    pub(super) fn memory(&mut self) {
+        for who in 0..self.libraries.len() {
+            let name = &self.libraries[who].name;
+            progress(&format!("{PSS_RANKS} ranks, memory of {name}\n"));
+            self.run(who, PSS_RANKS, 0, PSS);
+        }
+    }
+
     fn start(&mut self, who: usize, ranks: u32, round: usize) -> bool {
-        let mut command = self.libraries[who].launch(ranks, self.cores, self.hosts);
-        command.arg("start").arg(LIMIT.as_secs().to_string());
-        let results = &mut self.results;
-        let end = self.jobs.run(&mut command, LIMIT, |line| {
-            if let Some(version) = super::measured_value::library(line) {
-                results.describe(who, &version);
-            }
-            if let Some(figure) = Figure::parse(line, ranks) {
-                results.add(round, who, figure, None);
-            }
-        });
-        let End::Done { took } = end else {
-            self.fails(who, ranks, &end);
+        let Some(took) = self.run(who, ranks, round, "start") else {
             return false;
         };
         let key = Key {
@@ -307,6 +304,26 @@ impl<'a> Interleaved<'a> {
         let figure = Figure { key, spread };
         self.results.add(round, who, figure, None);
         true
+    }
+
+    /// Runs this form of the program, which takes nothing but a limit, and returns how long that took.
+    fn run(&mut self, who: usize, ranks: u32, round: usize, form: &str) -> Option<Duration> {
+        let mut command = self.libraries[who].launch(ranks, self.cores, self.hosts);
+        command.arg(form).arg(LIMIT.as_secs().to_string());
+        let results = &mut self.results;
+        let end = self.jobs.run(&mut command, LIMIT, |line| {
+            if let Some(version) = super::measured_value::library(line) {
+                results.describe(who, &version);
+            }
+            if let Some(figure) = Figure::parse(line, ranks) {
+                results.add(round, who, figure, None);
+            }
+        });
+        let End::Done { took } = end else {
+            self.fails(who, ranks, &end);
+            return None;
+        };
+        Some(took)
     }
 
     fn fails(&mut self, who: usize, ranks: u32, end: &End) {

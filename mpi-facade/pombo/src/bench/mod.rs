@@ -143,6 +143,9 @@ fn measure(
             bench.starts(ranks);
         }
     }
+    if plan::has_pss(&options.only) {
+        bench.memory();
+    }
     Ok(bench.into_results())
 }
 

@@ -32,6 +32,10 @@ const ALL: [(&str, &[u64]); 6] = [
 pub(super) const START: [&str; 3] = ["init", "memory", LAUNCH];
 pub(super) const LAUNCH: &str = "launch";
 
+/// What memory a library needs for a rank, on [`PSS_RANKS`] ranks of which each has sent to all others.
+pub(super) const PSS: &str = "pss";
+pub(super) const PSS_RANKS: u32 = 64;
+
 /// One measurement, as `bench.c` names it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Task {
@@ -89,6 +93,11 @@ pub(super) fn has_starts(only: &[String]) -> bool {
     START.iter().any(|name| is_wanted(name, only))
 }
 
+/// Returns whether memory is measured.
+pub(super) fn has_pss(only: &[String]) -> bool {
+    is_wanted(PSS, only)
+}
+
 /// Returns whether the name begins with one of the words, or there are no words.
 pub(super) fn is_wanted(name: &str, only: &[String]) -> bool {
     only.is_empty() || only.iter().any(|word| name.starts_with(word.as_str()))
@@ -97,7 +106,9 @@ pub(super) fn is_wanted(name: &str, only: &[String]) -> bool {
 /// Returns whether any name begins with the word.
 pub(super) fn is_known(word: &str) -> bool {
     let plan = PAIR.iter().chain(&ALL).map(|(name, _)| *name);
-    plan.chain(START).any(|name| name.starts_with(word))
+    plan.chain(START)
+        .chain([PSS])
+        .any(|name| name.starts_with(word))
 }
 
 #[cfg(test)]
@@ -119,6 +130,7 @@ mod tests {
         assert_eq!(tasks(4, &only).len(), 1);
         assert!(!has_starts(&only));
         assert!(has_starts(&["mem".into()]));
+        assert!(has_pss(&["pss".into()]) && !has_pss(&only));
         assert!(is_known("all"));
         assert!(!is_known("nothing"));
     }

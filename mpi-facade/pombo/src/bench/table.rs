@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::machine::Machine;
 use super::measured_value::Spread;
-use super::plan::START;
+use super::plan::{PSS, START};
 use super::results::{Ratio, Results, Rival, Row};
 use super::state::{NEAR, State};
 
@@ -83,7 +83,7 @@ fn line(row: &Row, state: State, has_states: bool, results: &Results) -> Vec<Str
     let key = &row.key;
     let mut line = vec![key.to_string(), key.ranks.to_string()];
     if has_states {
-        let is_start = START.contains(&&*key.name);
+        let is_start = START.contains(&&*key.name) || key.name == PSS;
         line.push(if is_start { ABSENT } else { state.name() }.to_owned());
     }
     line.push(key.unit.clone());

@@ -7,7 +7,7 @@
 use std::ops::RangeInclusive;
 
 use super::measured_value::Key;
-use super::plan::is_unwritten;
+use super::plan::{PSS, PSS_RANKS, is_unwritten};
 use super::results::{Ratio, Results, Rival, Row};
 use super::state::State;
 use super::table::{ABSENT, aligned, number};
@@ -68,7 +68,7 @@ const RATES: &[&str] = &[
 ];
 const COLLECTIVES: &[&str] = &["bcast", "reduce", "allreduce", "allgather", "alltoall"];
 
-const TARGETS: [Target; 18] = [
+const TARGETS: [Target; 20] = [
     ratio(LATENCY, 0..=0, 2, 1.25),
     ratio(LATENCY, 8..=8, 2, 1.7),
     ratio(LATENCY, 64..=64, 2, 1.3),
@@ -96,6 +96,14 @@ const TARGETS: [Target; 18] = [
     figure(&["launch"], 2, 15.0),
     figure(&["memory"], 2, 4.0),
     figure(&["memory"], 8, 4.0),
+    Target {
+        sizes: 8..=8,
+        ..figure(&[PSS], PSS_RANKS, 1024.0)
+    },
+    Target {
+        sizes: 1 << 20..=1 << 20,
+        ..figure(&[PSS], PSS_RANKS, 4096.0)
+    },
 ];
 
 /// Over UDP: no slower than the best over TCP.
@@ -382,7 +390,7 @@ mod tests {
         for target in &TARGETS {
             let tasks = super::super::plan::tasks(target.ranks.unwrap_or(8), &[]);
             for name in target.names {
-                let is_start = super::super::plan::START.contains(name);
+                let is_start = super::super::plan::START.contains(name) || *name == PSS;
                 let is_task = tasks
                     .iter()
                     .any(|task| task.name == *name && target.sizes.contains(&task.size));
