@@ -25,10 +25,11 @@ use common::{Hosted, Owned, Plain, Tiny, cases, settle_adversarial};
 use numbered::Numbered;
 use pombo_kernel::aspect::{Eager, ReceiverInitiated, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
-use pombo_kernel::{Capacities, Communicator, Composition, Config, Limits};
+use pombo_kernel::{Capacities, Channel, Communicator, Composition, Config, Limits, Peer};
 use pombo_netdrivers::fault::Rate;
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
 use pombo_testing::{AdversarialChannel, Profile};
+use pombo_transport::Composite;
 use proptest::prelude::*;
 use world::World;
 use zerocopy::little_endian::U32;
@@ -110,16 +111,43 @@ fn over_loopback<C: Config>(ranks: u16, acts: &[Act], frames_in_flight: usize, l
         frames_in_flight,
     };
     let channels = Loopback::world_with(ranks, channel);
-    World::<_, C>::new(channels, limits, settle_loopback).run(acts);
+    World::<_, C>::new(channels, limits, settle).run(acts);
 }
 
-fn settle_loopback<C: Config>(ranks: &mut [Communicator<Numbered, Loopback, Owned, C>]) {
+type Hosts = Composite<Loopback, Loopback>;
+
+/// Runs the acts on two hosts of two ranks each: receives from any source look into the memory of the host and the
+/// network.
+fn over_two_hosts<C: Config>(acts: &[Act], frames_in_flight: usize, limits: Limits) {
+    let world = |ranks| {
+        let channel = loopback::Limits {
+            frame: 128,
+            frames_in_flight,
+        };
+        Loopback::world_with(ranks, channel)
+    };
+    let hosts = [[Peer(0), Peer(1)], [Peer(2), Peer(3)]];
+    let members = hosts.iter().flat_map(|host| [host, host]);
+    let memory = hosts.iter().flat_map(|_| world(2));
+    let parts = memory.zip(world(4)).zip(members);
+    let channels = parts.map(|((memory, network), members)| {
+        Hosts::new(memory, network, members).expect("the members of a host")
+    });
+    World::<_, C>::new(channels.collect(), limits, settle).run(acts);
+}
+
+/// The network between hosts is polled once in several polls.
+const POLLS_AT_REST: usize = 16;
+
+fn settle<L: Channel, C: Config>(ranks: &mut [Communicator<Numbered, L, Owned, C>]) {
+    let mut at_rest = 0;
     for _ in 0..1_000_000 {
         let mut moved = false;
         for rank in ranks.iter_mut() {
             moved |= rank.check_messages().expect("loopback does not break");
         }
-        if !moved {
+        at_rest = if moved { 0 } else { at_rest + 1 };
+        if at_rest == POLLS_AT_REST {
             return;
         }
     }
@@ -223,6 +251,17 @@ proptest! {
     ) {
         over_loopback::<Plain>(3, &acts, in_flight, credit(places));
         over_loopback::<PlainFew>(3, &acts, in_flight, credit(places));
+    }
+
+    #[test]
+    fn memory_and_network_are_one_channel(
+        acts in prop::collection::vec(act(4), 1..200),
+        in_flight in 1..6usize,
+        places in 1..4u32,
+    ) {
+        over_two_hosts::<Smallest>(&acts, in_flight, credit(1));
+        over_two_hosts::<Adapting>(&acts, in_flight, credit(places));
+        over_two_hosts::<PlainFew>(&acts, in_flight, credit(places));
     }
 
     #[test]
