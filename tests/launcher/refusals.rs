@@ -49,7 +49,6 @@ fn assert_refused(arguments: &[&str], code: i32, words: &[&str]) {
 
 /// Creates an executable file by another process: children that concurrent tests start would inherit a descriptor that
 /// this process has open for writing, and no system executes a file that is open for writing.
-/// one are just starting have too, and no system runs a file that is.
 fn executable(file: &Path, text: &str) {
     let mut command = Command::new("sh");
     command
