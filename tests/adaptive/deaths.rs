@@ -87,7 +87,13 @@ fn survivors_get_a_tree() {
             }
         }
         network.run(&mut random);
-        assert_eq!(network.tree(), graph.minimum_spanning_tree(), "seed {seed}");
+        let agreed = network.agreed();
+        assert!(agreed.links.keys().eq(graph.links.keys()), "seed {seed}");
+        assert_eq!(
+            network.tree(),
+            agreed.minimum_spanning_tree(),
+            "seed {seed}"
+        );
         let parts: BTreeSet<_> = graph
             .processes
             .iter()
@@ -103,7 +109,7 @@ fn survivors_get_a_tree() {
             assert!(process.round() <= asked, "seed {seed}");
             assert_eq!(process.counters().dropped, 0, "seed {seed}");
         }
-        // A round after it works as before.
+        // A round after it works as before, and knows all weights.
         network.all_in_any_order(&mut random, |process| {
             process.adapt();
         });

@@ -124,6 +124,24 @@ impl Network {
         ends.into_keys().collect()
     }
 
+    /// The graph with the weights that the ends have agreed on.
+    pub fn agreed(&self) -> Graph {
+        let mut links: BTreeMap<Pair, (u64, u64)> = BTreeMap::new();
+        for (&number, process) in &self.processes {
+            for link in process.links().iter().filter(|link| !link.is_lost()) {
+                let weights = links.entry(pair(number, link.neighbour())).or_default();
+                let (low, high) = weights;
+                *(if number < link.neighbour() { low } else { high }) = link.weight();
+            }
+        }
+        assert!(
+            links.values().all(|(low, high)| low == high),
+            "ends disagree: {links:?}"
+        );
+        let processes = self.processes.keys().copied().collect();
+        Graph { processes, links }
+    }
+
     pub fn sent(&self, kind: Kind) -> u32 {
         let counters = self.processes.values().map(|process| process.counters());
         counters.map(|counters| counters.sent(kind)).sum()

@@ -22,6 +22,7 @@ impl Machine<'_> {
     }
 
     fn tell_all(&mut self) {
+        self.state.built = self.state.asked;
         for link in 0..self.links.len() {
             let slot = &mut self.links[link];
             slot.told = slot.own;

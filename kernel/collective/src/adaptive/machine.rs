@@ -74,6 +74,8 @@ pub(super) struct State {
     /// Rounds that the caller has asked for, and those that are complete.
     pub(super) asked: u32,
     pub(super) done: u32,
+    /// Rounds that the caller had asked for when the present build began here.
+    pub(super) built: u32,
     pub(super) stage: Stage,
     pub(super) phase: Phase,
     /// The link towards the root of the fragment or of the tree; none at the root.
@@ -104,7 +106,7 @@ pub(super) struct State {
     /// The least weight of a link that became better.
     pub(super) recovered: u64,
     pub(super) count: u32,
-    /// The last round that somebody has asked for.
+    /// The last round that is complete when the detectors have fired.
     pub(super) latest: u32,
 
     pub(super) counters: Counters,
@@ -121,6 +123,7 @@ impl State {
             tag: 0,
             asked: 0,
             done: 0,
+            built: 0,
             stage: Stage::Sleeping,
             phase: Phase::Failures,
             parent: None,

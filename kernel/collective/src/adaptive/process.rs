@@ -82,8 +82,9 @@ impl<L: AsRef<[Link]> + AsMut<[Link]>> Process<L> {
     }
 
     /// Takes note that a neighbour is dead. All who had a link to it are told so, in any order, whatever they do; they
-    /// then build a tree of those that are left, in a new epoch. The build completes every round that one of them has
-    /// asked for. If the graph falls apart each part gets a tree, which [`Process::members`] tells.
+    /// then build a tree of those that are left, in a new epoch. The build completes every round that one of them had
+    /// asked for when it joined the build; weights that another one sets for such a round after that count from the next
+    /// one on. If the graph falls apart each part gets a tree, which [`Process::members`] tells.
     ///
     /// # Errors
     /// `NoSuchLink`, also if the link was lost before.

@@ -39,7 +39,7 @@ impl Machine<'_> {
         state.latest = if state.round > 0 {
             state.round
         } else {
-            state.asked
+            state.built
         };
         let kind = match state.phase {
             Phase::Failures => Kind::NotFail,
