@@ -134,6 +134,8 @@ fn wrong_calls_are_refused() {
     assert_eq!(refused, Err(AdaptiveError::DuplicateNeighbour(1)));
     let to_itself = Process::new(1, 3, [Link::new(1, 5)]).map(|_| ());
     assert_eq!(to_itself, Err(AdaptiveError::DuplicateNeighbour(1)));
+    let too_few = Process::new(1, 1, [Link::new(0, 5)]).map(|_| ());
+    assert_eq!(too_few, Err(AdaptiveError::TooFewProcesses(1)));
     let mut process = Process::new(0, 2, [Link::new(1, u64::MAX)]).unwrap();
     assert_eq!(process.set_weight(1, 5), Err(AdaptiveError::NoSuchLink(1)));
     assert_eq!(process.claim_root(), Err(AdaptiveError::Unsettled));

@@ -10,6 +10,8 @@ pub enum AdaptiveError {
     NoSuchLink(usize),
     /// Two links lead to this neighbour, or a link leads to the process itself: weights would not be distinct.
     DuplicateNeighbour(u32),
+    /// A process has as many links or more than this number of processes.
+    TooFewProcesses(u32),
     /// The message has a kind or a body that the protocol does not have.
     Malformed,
     /// No correct neighbour sends this message now.
@@ -32,6 +34,10 @@ impl fmt::Display for AdaptiveError {
             Self::DuplicateNeighbour(id) => write!(
                 f,
                 "process {id} is twice among a process and its neighbours: give each pair one link"
+            ),
+            Self::TooFewProcesses(processes) => write!(
+                f,
+                "a process has {processes} links or more, and there are to be {processes} processes: pass the number of all"
             ),
             Self::Malformed => f.write_str(
                 "the message is not one of this protocol: check that both ends use the same version",

@@ -3,8 +3,9 @@
 use super::Message;
 use heapless::Deque;
 
-/// Number of messages that can wait for [`super::Process::next_outgoing`] on a link. Correct neighbours never cause
-/// more; what others cause beyond it is dropped and counted.
+/// Number of messages that can wait for [`super::Process::next_outgoing`] on a link. The protocol needs 3: GoSleepRec,
+/// Weight and NotFail may follow each other without an answer. Each claim of a root that nobody takes meanwhile adds
+/// one. What does not fit is dropped and counted.
 pub const OUTGOING: usize = 8;
 
 /// The two ends of a link, which name the link; or the two ends of the core of a fragment, which name the fragment.

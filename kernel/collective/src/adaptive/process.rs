@@ -39,10 +39,12 @@ pub struct Process<L> {
 
 impl<L: AsRef<[Link]> + AsMut<[Link]>> Process<L> {
     /// Creates process `me` with its links. `processes` is the number of processes, the same at all of them, or
-    /// `u32::MAX` if it is not known: then the build ends with a search that finds nothing.
+    /// `u32::MAX` if it is not known: then the build ends with a search that finds nothing. With a number that is too small
+    /// or differs the build may not end.
     ///
     /// # Errors
-    /// `DuplicateNeighbour` if two links lead to one neighbour, or one to the process itself.
+    /// `DuplicateNeighbour` if two links lead to one neighbour, or one to the process itself; `TooFewProcesses` if
+    /// a process and its neighbours are more than `processes`.
     pub fn new(me: u32, processes: u32, mut links: L) -> Result<Self, AdaptiveError> {
         let slots = links.as_mut();
         for index in 0..slots.len() {
@@ -52,6 +54,9 @@ impl<L: AsRef<[Link]> + AsMut<[Link]>> Process<L> {
                 return Err(AdaptiveError::DuplicateNeighbour(neighbour));
             }
             slots[index].own = weight_of(slots[index].own);
+        }
+        if slots.len() >= processes as usize {
+            return Err(AdaptiveError::TooFewProcesses(processes));
         }
         let state = State::new(me, processes);
         Ok(Process { links, state })
@@ -109,7 +114,8 @@ impl<L: AsRef<[Link]> + AsMut<[Link]>> Process<L> {
         taken
     }
 
-    /// Returns the next message to be sent and the link to send it on. Messages of one link must stay in order.
+    /// Returns the next message to be sent and the link to send it on. Messages of one link must stay in order. A caller
+    /// that takes all of them after each call never leaves more on a link than [`super::OUTGOING`].
     pub fn next_outgoing(&mut self) -> Option<(usize, Message)> {
         if self.state.outgoing == 0 {
             return None;
