@@ -54,6 +54,12 @@ pub(crate) enum Error {
     Start { rank: usize, source: io::Error },
     /// A host file lists no hosts, or has an invalid line.
     HostFile { path: PathBuf, line: Option<String> },
+    /// A file of sites is wrong.
+    Sites {
+        path: PathBuf,
+        line: Option<usize>,
+        what: String,
+    },
     /// A process belongs to no job.
     NoJob { process: u32 },
     /// No launcher that starts ranks on other hosts was found.
@@ -240,6 +246,13 @@ impl fmt::Display for Error {
                     None => f.write_str("names no host")?,
                 }
                 f.write_str(": write a host on a line, with :N or slots=N behind it for N ranks")
+            }
+            Error::Sites { path, line, what } => {
+                write!(f, "{}", path.display())?;
+                if let Some(line) = line {
+                    write!(f, ", line {line}")?;
+                }
+                write!(f, ": {what}")
             }
             Error::NoJob { process } => write!(
                 f,

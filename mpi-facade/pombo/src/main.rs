@@ -17,6 +17,7 @@ mod library;
 mod procfs;
 mod run;
 mod setup;
+mod sites;
 mod tree;
 mod variables;
 mod version;
