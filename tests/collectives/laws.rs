@@ -275,7 +275,8 @@ fn two_levels_are_trees() {
             check_tree(&name, ranks, root, |rank| {
                 AnyTree::of(TwoLevel::new(erased, rank, root))
             });
-            let mut reached: Vec<usize> = tree(root).children().map(|child| site_of[child]).collect();
+            let mut reached: Vec<usize> =
+                tree(root).children().map(|child| site_of[child]).collect();
             reached.retain(|site| *site != site_of[root]);
             let mut others = site_of.clone();
             others.retain(|site| *site != site_of[root]);
@@ -285,7 +286,10 @@ fn two_levels_are_trees() {
             assert_eq!(reached, others, "{name}, root {root}");
             for rank in (0..ranks).filter(|rank| *rank != root) {
                 let mut children = tree(rank).children();
-                assert!(children.all(|child| site_of[child] == site_of[rank]), "{name}");
+                assert!(
+                    children.all(|child| site_of[child] == site_of[rank]),
+                    "{name}"
+                );
             }
         }
     }

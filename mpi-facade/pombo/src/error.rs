@@ -11,6 +11,7 @@ use pombo_netdrivers::ethernet::EthernetError;
 use pombo_netdrivers::shm::ShmError;
 
 use crate::console::warn;
+use crate::simulate::Failure;
 
 /// A failure of the launcher itself; a failing rank is not one.
 #[derive(Debug)]
@@ -60,6 +61,8 @@ pub(crate) enum Error {
         line: Option<usize>,
         what: String,
     },
+    /// The simulated distributed algorithm failed.
+    Simulation { failure: Failure },
     /// A process belongs to no job.
     NoJob { process: u32 },
     /// No launcher that starts ranks on other hosts was found.
@@ -254,6 +257,10 @@ impl fmt::Display for Error {
                 }
                 write!(f, ": {what}")
             }
+            Error::Simulation { failure } => write!(
+                f,
+                "the simulation failed, which is a defect of Pombo: {failure}; please report it with the file of sites"
+            ),
             Error::NoJob { process } => write!(
                 f,
                 "process {process} is in no job of pombo: name the launcher (`pgrep -a mpirun`, `pgrep -a pombo`) or a \

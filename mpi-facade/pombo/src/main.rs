@@ -17,6 +17,7 @@ mod library;
 mod procfs;
 mod run;
 mod setup;
+mod simulate;
 mod sites;
 mod tree;
 mod variables;

@@ -4,25 +4,16 @@
 //! sender until t' + hold(n), and arrives at t' + latency + n / rate: t_hold and t_end of parameterised multicast trees.
 //! Messages on a link arrive in the order in which they were sent. What a process computes takes no time.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use crate::sites::{Change, HoldRule, Link, Sites, When};
 
-/// What happens to a process.
-pub(super) enum Happening<M> {
-    /// A message arrives over the link from this process.
-    Arrival { from: usize, message: M },
-    /// The time that [`World::wake`] was asked for has come.
-    Timer,
-}
-
-/// Whether a message is one of the application, or of the monitor beside it.
+/// Who sends a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sender {
-    /// Occupies its process.
-    Application,
-    /// A monitor: a small message of another program, which delays no send and may overtake.
+    /// The process, which is occupied by it.
+    Process,
+    /// A monitor beside the process: its small messages delay no other, and those of a link may overtake each other.
     Monitor,
 }
 
@@ -36,21 +27,23 @@ pub(super) struct World<M> {
     busy: Vec<u64>,
     /// The last arrival on each link.
     last: Vec<u64>,
-    agenda: BinaryHeap<Reverse<Entry>>,
-    /// What the entries of the agenda mean; an entry holds its place here.
-    contents: Vec<Option<(usize, Happening<M>)>>,
-    free: Vec<usize>,
+    /// Arrivals by their time and the order in which they were sent. Bounded by what the processes have under way.
+    arrivals: BTreeMap<(u64, u64), Arrival<M>>,
+    sent: u64,
     /// Changes that happen at a time, the last one first.
     changes: Vec<(u64, Vec<(usize, usize)>, Change)>,
-    entries: u64,
 }
 
-/// A time, then the order in which entries were made, then the place of the content.
-type Entry = (u64, u64, usize);
+/// A message for a process, or its own timer, which is `from` itself.
+pub(super) struct Arrival<M> {
+    pub(super) to: usize,
+    pub(super) from: usize,
+    pub(super) message: M,
+}
 
 impl<M> World<M> {
     /// Creates the world at time 0.
-    pub(super) fn new(sites: &Sites) -> World<M> {
+    pub(super) fn new(sites: &Sites, hold: HoldRule) -> World<M> {
         let processes = sites.hosts();
         let pairs = (0..processes).flat_map(|a| (0..processes).map(move |b| (a, b)));
         let timed = sites.events().iter().filter_map(|event| match event.when {
@@ -65,14 +58,12 @@ impl<M> World<M> {
             now: 0,
             processes,
             links: pairs.map(|(a, b)| sites.link(a, b)).collect(),
-            hold: sites.hold(),
+            hold,
             busy: vec![0; processes],
             last: vec![0; processes * processes],
-            agenda: BinaryHeap::new(),
-            contents: Vec::new(),
-            free: Vec::new(),
+            arrivals: BTreeMap::new(),
+            sent: 0,
             changes,
-            entries: 0,
         }
     }
 
@@ -85,6 +76,11 @@ impl<M> World<M> {
         self.processes
     }
 
+    /// Returns when a process is no longer occupied by its sends.
+    pub(super) fn free_at(&self, process: usize) -> u64 {
+        self.busy[process].max(self.now)
+    }
+
     /// Changes links from now on; what is under way arrives as before.
     pub(super) fn change(&mut self, pairs: &[(usize, usize)], change: Change) {
         for (a, b) in pairs {
@@ -94,63 +90,60 @@ impl<M> World<M> {
     }
 
     /// Sends a message of `bytes` bytes.
-    pub(super) fn send(&mut self, sender: Sender, from: usize, to: usize, bytes: usize, message: M) {
-        self.pass_changes(self.now);
+    pub(super) fn send(
+        &mut self,
+        sender: Sender,
+        (from, to): (usize, usize),
+        bytes: usize,
+        message: M,
+    ) {
+        self.apply_due_changes();
         let place = from * self.processes + to;
         let link = self.links[place];
         let time = link.latency.saturating_add(link.transmission(bytes));
         let arrives = match sender {
             Sender::Monitor => self.now.saturating_add(time),
-            Sender::Application => {
-                let start = self.busy[from].max(self.now);
+            Sender::Process => {
+                let start = self.free_at(from);
                 self.busy[from] = start.saturating_add(self.hold.of(&link, bytes));
                 self.last[place] = self.last[place].max(start.saturating_add(time));
                 self.last[place]
             }
         };
-        self.enter(arrives, to, Happening::Arrival { from, message });
+        self.enter(arrives, Arrival { to, from, message });
     }
 
-    /// Wakes a process at a time.
-    pub(super) fn wake(&mut self, process: usize, time: u64) {
-        self.enter(time, process, Happening::Timer);
+    /// Sets a timer of a process, which has no effect before now.
+    pub(super) fn wake(&mut self, process: usize, time: u64, message: M) {
+        let arrival = Arrival {
+            to: process,
+            from: process,
+            message,
+        };
+        self.enter(time.max(self.now), arrival);
     }
 
-    /// Advances the clock to the next thing that happens to a process. `None` if nothing is left.
-    pub(super) fn next(&mut self) -> Option<(usize, Happening<M>)> {
-        let Reverse((time, _, place)) = self.agenda.pop()?;
+    /// Advances the clock to the next arrival. `None` if nothing is under way.
+    pub(super) fn next(&mut self) -> Option<Arrival<M>> {
+        let ((time, _), arrival) = self.arrivals.pop_first()?;
         self.now = time;
-        self.free.push(place);
-        self.contents[place].take()
+        Some(arrival)
     }
 
-    /// Returns when a process has begun all its sends and may begin another.
-    pub(super) fn free_at(&self, process: usize) -> u64 {
-        self.busy[process].max(self.now)
-    }
-
-    /// Applies the changes that were due.
-    fn pass_changes(&mut self, time: u64) {
-        while self.changes.last().is_some_and(|(due, ..)| *due <= time) {
+    fn apply_due_changes(&mut self) {
+        while self
+            .changes
+            .last()
+            .is_some_and(|(due, ..)| *due <= self.now)
+        {
             if let Some((_, pairs, change)) = self.changes.pop() {
                 self.change(&pairs, change);
             }
         }
     }
 
-    fn enter(&mut self, time: u64, process: usize, happening: Happening<M>) {
-        let content = Some((process, happening));
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.contents[place] = content;
-                place
-            }
-            None => {
-                self.contents.push(content);
-                self.contents.len() - 1
-            }
-        };
-        self.agenda.push(Reverse((time, self.entries, place)));
-        self.entries += 1;
+    fn enter(&mut self, time: u64, arrival: Arrival<M>) {
+        self.arrivals.insert((time, self.sent), arrival);
+        self.sent += 1;
     }
 }

@@ -6,9 +6,12 @@ mod file;
 mod tests;
 mod units;
 
+use std::fmt;
 use std::path::Path;
 
 use crate::error::Error;
+
+pub(crate) use units::Time;
 
 /// Largest number of hosts of all sites.
 pub(crate) const MAX_HOSTS: usize = 1024;
@@ -137,5 +140,14 @@ impl HoldRule {
             }
         };
         start.saturating_add(link.transmission(bytes))
+    }
+}
+
+impl fmt::Display for HoldRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HoldRule::Time(time) => write!(f, "{time} ns"),
+            HoldRule::Share(share) => write!(f, "{} % of the latency", *share as f64 / 1e4),
+        }
     }
 }

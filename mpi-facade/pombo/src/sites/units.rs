@@ -1,6 +1,7 @@
 //! Times, rates and shares as the file writes them: a number, or a string with a unit. `file` uses it.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
@@ -14,7 +15,7 @@ const RATES: &[(&str, f64)] = &[("kbit", 1e3), ("mbit", 1e6), ("gbit", 1e9), ("b
 
 /// A time in ns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Time(pub(super) u64);
+pub(crate) struct Time(pub(crate) u64);
 
 /// A rate in bits per second.
 #[derive(Clone, Copy, Debug)]
@@ -111,3 +112,27 @@ macro_rules! deserialize {
 }
 
 deserialize!(Time, Rate, HoldRule);
+
+/// As an option has it: a number without a unit is in ns.
+fn of_option<Q: Quantity>(text: &str) -> Result<Q, String> {
+    let number = text.trim().parse().ok().and_then(Q::of_number);
+    number
+        .or_else(|| Q::of_text(text))
+        .ok_or_else(|| format!("give {}", Q::EXPECTED))
+}
+
+impl FromStr for Time {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Time, String> {
+        of_option(text)
+    }
+}
+
+impl FromStr for HoldRule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<HoldRule, String> {
+        of_option(text)
+    }
+}
