@@ -10,5 +10,9 @@ mod changes;
 mod deaths;
 #[path = "adaptive/graph.rs"]
 mod graph;
+#[path = "adaptive/hostile.rs"]
+mod hostile;
+#[path = "adaptive/monitor.rs"]
+mod monitor;
 #[path = "adaptive/network.rs"]
 mod network;

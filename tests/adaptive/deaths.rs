@@ -7,7 +7,7 @@ use crate::network::Network;
 use std::collections::BTreeSet;
 
 /// Kills a process: what it has sent arrives, all who have a link to it learn of it in any order after that.
-fn kill(graph: &mut Graph, network: &mut Network, random: &mut Random, victim: u32) {
+pub fn kill(graph: &mut Graph, network: &mut Network, random: &mut Random, victim: u32) {
     let neighbours: Vec<u32> = network
         .process(victim)
         .links()

@@ -12,7 +12,8 @@ pub struct Network {
     active: Vec<(u32, u32)>,
     /// How often a transport takes what a process puts out, in per cent of its calls.
     eagerness: usize,
-    pub delivered: usize,
+    /// What is delivered, with its sender and receiver, if somebody wants to know.
+    pub record: Option<VecDeque<(u32, u32, Message)>>,
     pub longest_queue: usize,
 }
 
@@ -37,7 +38,7 @@ impl Network {
             under_way: BTreeMap::new(),
             active: Vec::new(),
             eagerness: [3, 30, 100][graph.links.len() % 3],
-            delivered: 0,
+            record: None,
             longest_queue: 0,
         }
     }
@@ -88,7 +89,9 @@ impl Network {
                 self.collect(to);
             }
         }
-        self.delivered += 1;
+        if let Some(record) = &mut self.record {
+            record.push_back((from, to, message));
+        }
         true
     }
 
