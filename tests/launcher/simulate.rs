@@ -37,7 +37,11 @@ fn the_page_shows_what_the_command_prints() {
         }
         let outcome = simulate(words);
         assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{command}");
-        assert_eq!(outcome.out.trim_end(), printed.trim_end(), "{command}: put this into the page");
+        assert_eq!(
+            outcome.out.trim_end(),
+            printed.trim_end(),
+            "{command}: put this into the page"
+        );
         if let Some(committed) = committed {
             let read = |path: &Path| fs::read_to_string(path).expect("a drawing");
             assert!(
@@ -60,8 +64,15 @@ fn the_table_and_the_drawing() {
     assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{outcome:?}");
     let lines: Vec<&str> = outcome.out.trim_end().lines().collect();
     assert_eq!(lines.len(), 2 + 2 * (3 + 2 * 2), "{outcome:?}");
-    assert!(lines[0].contains("24 processes in 6 sites, root 12, 24 bytes, hold 17 % of the latency"));
-    assert!(lines.iter().any(|line| line.trim_start().starts_with("3  adaptive, 10 %, every 2 ")), "{outcome:?}");
+    assert!(
+        lines[0].contains("24 processes in 6 sites, root 12, 24 bytes, hold 17 % of the latency")
+    );
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.trim_start().starts_with("3  adaptive, 10 %, every 2 ")),
+        "{outcome:?}"
+    );
     let drawn = fs::read_to_string(&file).expect("a drawing");
     assert!(drawn.starts_with("<svg") && drawn.trim_end().ends_with("</svg>"));
     // The background, four colours in the legend, and four parts in each bar.
@@ -73,7 +84,11 @@ fn the_table_and_the_drawing() {
 fn what_is_refused() {
     let paper = "examples/sites/paper.toml";
     let bad = directory("simulate-bad").join("bad.toml");
-    fs::write(&bad, "[[site]]\nname = \"a\"\nhosts = 2\nlatency = \"3 hours\"\n").expect("a file");
+    fs::write(
+        &bad,
+        "[[site]]\nname = \"a\"\nhosts = 2\nlatency = \"3 hours\"\n",
+    )
+    .expect("a file");
     let bad = bad.to_str().expect("a path of text");
     for (words, expected) in [
         (vec![], &["SITES.toml"][..]),
@@ -83,16 +98,29 @@ fn what_is_refused() {
         (vec![paper, "--broadcasts", "0"], &["--broadcasts", "'0'"]),
         (vec![paper, "--broadcasts", "4,,8"], &["--broadcasts"]),
         (vec![paper, "--every", "0"], &["--every", "'0'"]),
-        (vec![paper, "--threshold", "10001"], &["--threshold", "10000"]),
+        (
+            vec![paper, "--threshold", "10001"],
+            &["--threshold", "10000"],
+        ),
         (vec![paper, "--hold", "some"], &["--hold", "17 %"]),
-        (vec![paper, "--probe-limit", "2 days"], &["--probe-limit", "2 days"]),
+        (
+            vec![paper, "--probe-limit", "2 days"],
+            &["--probe-limit", "2 days"],
+        ),
         (vec![paper, "--svg", "/nowhere/a.svg"], &["/nowhere/a.svg"]),
     ] {
         let outcome = simulate(words.iter().copied());
-        assert_eq!((outcome.code, outcome.out.as_str()), (1, ""), "{words:?}: {outcome:?}");
+        assert_eq!(
+            (outcome.code, outcome.out.as_str()),
+            (1, ""),
+            "{words:?}: {outcome:?}"
+        );
         assert_eq!(outcome.err.lines().count(), 1, "{words:?}: {outcome:?}");
         for word in expected {
-            assert!(outcome.err.contains(word), "{words:?} lacks {word}: {outcome:?}");
+            assert!(
+                outcome.err.contains(word),
+                "{words:?} lacks {word}: {outcome:?}"
+            );
         }
     }
 }

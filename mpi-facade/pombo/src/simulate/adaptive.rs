@@ -9,42 +9,16 @@
 //! it is taken all the same, the next check finds it. So a slow link carries few of the tree's own messages.
 //! Probes occupy no sender, as the monitor is no part of the application; the tree's own messages do.
 
-use std::fmt;
-
 use pombo_collective::adaptive::{
-    AdaptiveError, EdgeState, Link, LinkMonitor, Message, Monitor, Probe, ProbeReply, Process,
-    Threshold,
+    EdgeState, Link, LinkMonitor, Message, Monitor, Probe, ProbeReply, Process, Threshold,
 };
 use pombo_collective::topology::Tree;
 
+use super::failure::Failure;
 use super::world::{Arrival, Sender, World};
 
 /// Bytes of a probe and of its answer: what the monitor's messages have.
 const PROBE: usize = size_of::<ProbeReply>();
-
-/// A failure of the distributed algorithm: a defect of it or of this simulator.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// Nothing is under way, but a process waits.
-    Stalled,
-    /// A process refused a message or a command.
-    Refused(AdaptiveError),
-}
-
-impl From<AdaptiveError> for Failure {
-    fn from(error: AdaptiveError) -> Failure {
-        Failure::Refused(error)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Stalled => f.write_str("processes wait although nothing is under way"),
-            Failure::Refused(error) => write!(f, "a process refused a message: {error}"),
-        }
-    }
-}
 
 /// What arrives at a process.
 pub(super) enum Event {
@@ -249,7 +223,10 @@ impl Adaptive {
                     member.monitor.sample(link, latency)?;
                 }
             }
-            let forecast = member.monitor.forecast(link).map(|forecast| forecast.latency);
+            let forecast = member
+                .monitor
+                .forecast(link)
+                .map(|forecast| forecast.latency);
             if (first || in_tree || forecast < used)
                 && let Some(weight) = member.monitor.change(link)
             {

@@ -7,8 +7,7 @@ use std::io::{self, Write};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::Series;
-use super::run::Times;
+use super::run::{Series, Times};
 use super::table::seconds;
 
 const SPACE: i32 = 20;
