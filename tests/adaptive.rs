@@ -2,6 +2,8 @@
 //! Kruskal's algorithm on the whole graph.
 #![allow(unreachable_pub, reason = "modules of one test")]
 
+#[path = "adaptive/address_spaces.rs"]
+mod address_spaces;
 #[path = "adaptive/build.rs"]
 mod build;
 #[path = "adaptive/changes.rs"]
@@ -16,3 +18,5 @@ mod hostile;
 mod monitor;
 #[path = "adaptive/network.rs"]
 mod network;
+#[path = "adaptive/orientation.rs"]
+mod orientation;

@@ -34,7 +34,7 @@ pub fn built(random: &mut Random, most: usize) -> (Graph, Network) {
 #[test]
 fn adapted_tree_is_a_fresh_one() {
     for seed in 0..cases(1_000) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let most = [6, 12, 32][random.below(3)];
         let (mut graph, mut network) = built(&mut random, most);
         for round in 1..=5 {
@@ -70,7 +70,7 @@ fn adapted_tree_is_a_fresh_one() {
 #[test]
 fn round_without_changes_costs_one_pair_of_waves_for_each_detector() {
     for seed in 0..cases(500) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (_, mut network) = built(&mut random, 24);
         let before = totals(&network);
         network.all_in_any_order(&mut random, |process| {
@@ -101,7 +101,7 @@ fn totals(network: &Network) -> Vec<u32> {
 #[test]
 fn harmless_changes_cause_no_search() {
     for seed in 0..cases(500) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (graph, mut network) = built(&mut random, 24);
         let tree = graph.minimum_spanning_tree();
         let searched = network.sent(Kind::Test) + network.sent(Kind::Connect);
@@ -126,4 +126,57 @@ fn harmless_changes_cause_no_search() {
         let after = network.sent(Kind::Test) + network.sent(Kind::Connect);
         assert_eq!(after, searched, "seed {seed}");
     }
+}
+
+/// One link outside the tree becomes better: only heavier links of its cycle leave, each of which is joined again by one
+/// Connect or two; and none if it is still the heaviest.
+#[test]
+fn one_recovered_link_costs_its_cycle() {
+    let mut broken = 0;
+    for seed in 0..cases(1_000) {
+        let mut random = Random::new(seed);
+        let (mut graph, mut network) = built(&mut random, 24);
+        let tree = graph.minimum_spanning_tree();
+        let outside: Vec<_> = graph
+            .links
+            .keys()
+            .filter(|pair| !tree.contains(pair))
+            .copied()
+            .collect();
+        let Some(&(low, high)) = outside.get(random.below(outside.len().max(1))) else {
+            continue;
+        };
+        let weights = graph.links[&(low, high)];
+        let weight = random.below(1 + weights.0.max(weights.1) as usize) as u64;
+        graph.links.insert((low, high), (weight, weight));
+        for (at, neighbour) in [(low, high), (high, low)] {
+            let process = network.process(at);
+            let link = process.link_to(neighbour).expect("a neighbour");
+            process.set_weight(link, weight).expect("a link");
+        }
+        let heavier = graph.path(&tree, low, high).into_iter().filter(|&pair| {
+            let weights = graph.links[&pair];
+            (weights.0.max(weights.1), pair) > (weight, (low, high))
+        });
+        let heavier = heavier.count() as u32;
+        let before = (network.sent(Kind::Connect), network.sent(Kind::Recover));
+        network.all_in_any_order(&mut random, |process| {
+            process.adapt();
+        });
+        network.run(&mut random);
+        let connects = network.sent(Kind::Connect) - before.0;
+        assert!(
+            (heavier..=2 * heavier).contains(&connects),
+            "seed {seed}: {connects}, {heavier}"
+        );
+        let torn = network.sent(Kind::Recover) - before.1;
+        assert_eq!(
+            torn,
+            if heavier > 0 { tree.len() as u32 } else { 0 },
+            "seed {seed}"
+        );
+        assert_eq!(network.tree(), graph.minimum_spanning_tree(), "seed {seed}");
+        broken += usize::from(heavier > 0);
+    }
+    assert!(broken > 100, "{broken}");
 }

@@ -36,7 +36,7 @@ pub fn kill(graph: &mut Graph, network: &mut Network, random: &mut Random, victi
 fn survivors_get_a_tree() {
     let mut apart = 0;
     for seed in 0..cases(1_000) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (mut graph, mut network) = if random.chance(50) {
             built(&mut random, 16)
         } else {

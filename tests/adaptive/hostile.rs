@@ -25,7 +25,7 @@ fn damaged(random: &mut Random, message: &Message) -> Message {
 fn wrong_messages_never_panic() {
     let (mut refused, mut malformed) = (0, 0);
     for seed in 0..cases(1_000) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let graph = Graph::random(&mut random, 8);
         let announced = graph.processes.len() as u32;
         let mut network = Network::new(&graph, announced);
@@ -83,7 +83,7 @@ fn wrong_messages_never_panic() {
 fn stale_messages_are_ignored() {
     let mut stale = 0;
     for seed in 0..cases(300) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (mut graph, mut network) = built(&mut random, 10);
         if graph.processes.len() > 2 && random.chance(50) {
             let victim = graph.processes[random.below(graph.processes.len())];

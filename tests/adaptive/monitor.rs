@@ -47,7 +47,7 @@ fn late_double_and_impossible_replies_are_dropped() {
     );
     assert_eq!(monitor.probe(1, 0), Err(AdaptiveError::NoSuchLink(1)));
     let mut wild = ProbeReply::new_zeroed();
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for _ in 0..10_000 {
         monitor.probe(0, random.next()).unwrap();
         wild.as_mut_bytes().fill_with(|| random.next() as u8);
@@ -86,7 +86,7 @@ fn model(by: Forecaster, samples: &[u64]) -> u64 {
 #[test]
 fn least_error_so_far_wins() {
     for seed in 0..300 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut monitor = monitor(EVERY);
         let mut samples: Vec<u64> = Vec::new();
         let mut errors = [0_u128; 5];
@@ -122,7 +122,7 @@ fn least_error_so_far_wins() {
 /// Each forecaster is the best of the five for some series.
 #[test]
 fn every_forecaster_wins_somewhere() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut series = |of: &mut dyn FnMut(u64, u64) -> u64| -> String {
         let mut monitor = monitor(EVERY);
         (0..400).for_each(|time| monitor.sample(0, of(time, random.next())).unwrap());

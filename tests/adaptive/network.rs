@@ -20,12 +20,8 @@ pub struct Network {
 impl Network {
     pub fn new(graph: &Graph, announced: u32) -> Network {
         let processes = graph.processes.iter().map(|&me| {
-            let links = graph.links.keys().filter_map(|&(low, high)| match me {
-                _ if me == low => Some(high),
-                _ if me == high => Some(low),
-                _ => None,
-            });
-            let links: Vec<Link> = links
+            let links: Vec<Link> = graph
+                .neighbours(me)
                 .map(|other| Link::new(other, graph.measured(me, other)))
                 .collect();
             (
