@@ -155,9 +155,22 @@ impl Adaptive {
 
     /// Lets time pass until all processes have what they wait for.
     fn drive(&mut self, is_over: impl Fn(&Member) -> bool) -> Result<(), Failure> {
-        while !self.members.iter().all(&is_over) {
+        let mut left = self
+            .members
+            .iter()
+            .filter(|member| !is_over(member))
+            .count();
+        while left > 0 {
             let arrival = self.world.next().ok_or(Failure::Stalled)?;
+            // Only the process to which something arrives changes.
+            let process = arrival.to;
+            let before = is_over(&self.members[process]);
             self.take(arrival)?;
+            match (before, is_over(&self.members[process])) {
+                (false, true) => left -= 1,
+                (true, false) => left += 1,
+                _ => {}
+            }
         }
         Ok(())
     }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::run::{Plan, Scheme, Times, run};
-use crate::sites::{HoldRule, Sites};
+use super::world::{Sender, World};
+use crate::sites::{Change, HoldRule, Sites};
 
 /// Reads sites from a text.
 fn sites(test: &str, text: &str) -> Sites {
@@ -142,7 +143,7 @@ fn two_processes_build_and_check() {
     };
     let (each, second) = (every(1), every(2));
     assert_eq!(each[1].checking, 2 * each[0].checking);
-    assert_eq!(second[1].checking, each[0].checking);
+    assert_eq!((second[0], second[1].checking), (each[0], each[0].checking));
     assert!(each[0].checking >= 20 + 20, "{each:?}");
     assert_eq!(
         (each[1].building, each[1].broadcasting),
@@ -153,6 +154,56 @@ fn two_processes_build_and_check() {
         run(&one, &super::tests::plan(&one, 0, 1), Scheme::SpanningTree).expect("a run"),
         [Times::default()]
     );
+}
+
+/// A link whose answer takes longer than the limit is taken as it is known then, and does not delay the measurement.
+#[test]
+fn the_limit_of_a_probe() {
+    let slow = sites(
+        "limit",
+        "[[site]]\nname = \"a\"\nhosts = 2\nlatency = \"5 s\"\n",
+    );
+    let times = run(&slow, &plan(&slow, 0, 1), Scheme::SpanningTree).expect("a run")[0];
+    let second = 1_000_000_000;
+    assert_eq!(
+        (times.measuring, times.broadcasting),
+        (2 * second, 5 * second)
+    );
+    let quick = Plan {
+        limit: 20 * second,
+        ..plan(&slow, 0, 1)
+    };
+    let times = run(&slow, &quick, Scheme::SpanningTree).expect("a run")[0];
+    assert_eq!(times.measuring, 10 * second);
+}
+
+/// A link that becomes faster lets no message of a process overtake another, but a monitor's.
+#[test]
+fn messages_keep_their_order() {
+    let two = sites("order", "[[site]]\nname = \"a\"\nhosts = 2\nlatency = 30\n");
+    let mut world = World::new(&two, two.hold());
+    world.send(Sender::Process, (0, 1), 0, 'a');
+    let faster = Change {
+        latency: Some(10),
+        rate: None,
+    };
+    world.change(&[(0, 1)], faster);
+    world.send(Sender::Process, (0, 1), 0, 'b');
+    world.send(Sender::Monitor, (0, 1), 0, 'c');
+    world.send(Sender::Process, (1, 0), 0, 'd');
+    world.wake(0, 20, 'e');
+    let mut seen = Vec::new();
+    while let Some(arrival) = world.next() {
+        seen.push((world.now(), arrival.to, arrival.message));
+    }
+    let expected = [
+        (10, 1, 'c'),
+        (10, 0, 'd'),
+        (20, 0, 'e'),
+        (30, 1, 'a'),
+        (30, 1, 'b'),
+    ];
+    assert_eq!(seen, expected);
 }
 
 /// Returns the time of a broadcast along the minimum spanning tree of these latencies, by Kruskal's algorithm. Sends go

@@ -14,8 +14,8 @@ use crate::error::Error;
 pub(crate) use links::{Change, Event, HoldRule, Link, When};
 pub(crate) use units::Time;
 
-/// Largest number of hosts of all sites.
-pub(crate) const MAX_HOSTS: usize = 1024;
+/// Largest number of hosts of all sites: a simulation has a link and a monitor for every pair, some 700 bytes.
+pub(crate) const MAX_HOSTS: usize = 256;
 
 /// Hosts in sites, every link between two of them, and the changes of links. Each pair of hosts has one link, with the
 /// same figures in both directions.

@@ -141,11 +141,11 @@ fn bad_files() {
         ("[[site]]\nname = \"a\"\n".into(), &["line 1", "hosts"]),
         (
             "[[site]]\nname = \"a\"\nhosts = 0\n".into(),
-            &["line 1", "hosts is 0", "1 to 1024"],
+            &["line 1", "hosts is 0", "1 to 256"],
         ),
         (
-            "[[site]]\nname = \"a\"\nhosts = 1025\n".into(),
-            &["hosts is 1025"],
+            "[[site]]\nname = \"a\"\nhosts = 257\n".into(),
+            &["hosts is 257"],
         ),
         (
             "[[site]]\nname = \"a\"\nhosts = 1\nlatncy = 3\n".into(),
