@@ -8,6 +8,8 @@ mod address_spaces;
 mod build;
 #[path = "adaptive/changes.rs"]
 mod changes;
+#[path = "adaptive/costs.rs"]
+mod costs;
 #[path = "adaptive/deaths.rs"]
 mod deaths;
 #[path = "adaptive/graph.rs"]

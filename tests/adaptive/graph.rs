@@ -62,6 +62,19 @@ impl Graph {
         Graph { processes, links }
     }
 
+    /// A complete graph, both ends of each link measuring the same.
+    pub fn complete(random: &mut Random, number: u32) -> Graph {
+        let pairs = (0..number).flat_map(|high| (0..high).map(move |low| (low, high)));
+        let links = pairs.map(|pair| {
+            let weight = random.below(1_000_000) as u64;
+            (pair, (weight, weight))
+        });
+        Graph {
+            processes: (0..number).collect(),
+            links: links.collect(),
+        }
+    }
+
     /// Kruskal's algorithm with the larger measured value of each link; a forest if the graph is not connected.
     pub fn minimum_spanning_tree(&self) -> BTreeSet<Pair> {
         let mut sorted: Vec<(u64, Pair)> = self

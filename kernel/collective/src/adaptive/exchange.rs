@@ -39,6 +39,7 @@ impl Machine<'_> {
             link.reset();
         }
         let state = &mut *self.state;
+        state.outgoing = 0;
         state.epoch = epoch;
         state.current = 0;
         state.tag = 0;
@@ -61,6 +62,7 @@ impl Machine<'_> {
         let slot = &mut self.links[link];
         let took_part = slot.heard;
         slot.lost = true;
+        self.state.outgoing -= slot.outgoing.len();
         slot.reset();
         if took_part && self.state.stage != Stage::Sleeping {
             self.enter_epoch(self.state.epoch.saturating_add(1));
@@ -125,6 +127,7 @@ impl Machine<'_> {
     pub(super) fn enter_round(&mut self) {
         let state = &mut *self.state;
         state.current = state.done.wrapping_add(1);
+        state.tag = 0;
         state.stage = Stage::Waiting;
         state.leads = state.parent.is_none();
         for link in 0..self.links.len() {

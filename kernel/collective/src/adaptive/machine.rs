@@ -56,7 +56,6 @@ impl Counters {
 pub(super) struct EarlyWave {
     pub(super) link: usize,
     pub(super) round: u32,
-    pub(super) tag: u32,
 }
 
 /// What a subtree says of the links that became better and have one end in it, as its neighbours need no more: the
@@ -110,7 +109,7 @@ pub(super) struct State {
     pub(super) epoch: u32,
     /// The present round; 0 in a build.
     pub(super) current: u32,
-    /// The number of the last wave in this epoch.
+    /// The number of the last wave in this round.
     pub(super) tag: u32,
     /// Rounds that the caller has asked for, and those that are complete.
     pub(super) asked: u32,
@@ -151,6 +150,8 @@ pub(super) struct State {
     pub(super) latest: u32,
 
     pub(super) counters: Counters,
+    /// Number of messages that wait to be sent.
+    pub(super) outgoing: usize,
 }
 
 impl State {
@@ -191,6 +192,7 @@ impl State {
                 failures_settled: 0,
                 recoveries_settled: 0,
             },
+            outgoing: 0,
         }
     }
 }
@@ -211,9 +213,13 @@ impl Machine<'_> {
             ..message
         };
         let counters = &mut self.state.counters;
-        match (self.links[link].outgoing.push_back(message), message.kind()) {
-            (Ok(()), Ok(kind)) => counters.sent[kind as usize] += 1,
-            _ => counters.dropped += 1,
+        let queue = &mut self.links[link].outgoing;
+        match (queue.push_back(message), message.kind()) {
+            (Ok(()), Ok(kind)) => {
+                count(&mut counters.sent[kind as usize]);
+                self.state.outgoing += 1;
+            }
+            _ => count(&mut counters.dropped),
         }
     }
 
@@ -252,6 +258,11 @@ impl Machine<'_> {
         });
         basic.min_by_key(|&link| self.edge_weight(link))
     }
+}
+
+/// Counts one more.
+pub(super) fn count(counter: &mut u32) {
+    *counter = counter.saturating_add(1);
 }
 
 /// Fails with `Unexpected` if the condition does not hold.

@@ -2,7 +2,7 @@
 
 use super::exchange::weight_of;
 use super::link::Link;
-use super::machine::{Counters, Machine, Phase, Stage, State};
+use super::machine::{Counters, Machine, Phase, Stage, State, count};
 use super::{AdaptiveError, AdaptiveTree, Kind, Message, Oriented};
 use core::cmp::Ordering;
 
@@ -103,8 +103,7 @@ impl<L: AsRef<[Link]> + AsMut<[Link]>> Process<L> {
         let taken = self.live(link);
         let taken = taken.and_then(|()| self.machine().dispatch(link, message));
         if taken.is_err() {
-            let dropped = &mut self.state.counters.dropped;
-            *dropped = dropped.saturating_add(1);
+            count(&mut self.state.counters.dropped);
         }
         self.settle();
         taken
@@ -112,8 +111,13 @@ impl<L: AsRef<[Link]> + AsMut<[Link]>> Process<L> {
 
     /// Returns the next message to be sent and the link to send it on. Messages of one link must stay in order.
     pub fn next_outgoing(&mut self) -> Option<(usize, Message)> {
+        if self.state.outgoing == 0 {
+            return None;
+        }
         let mut links = self.links.as_mut().iter_mut().enumerate();
-        links.find_map(|(index, link)| Some((index, link.outgoing.pop_front()?)))
+        let next = links.find_map(|(index, link)| Some((index, link.outgoing.pop_front()?)));
+        self.state.outgoing -= 1;
+        next
     }
 
     /// Returns true if the tree stands and every round that was asked for is complete.
@@ -246,8 +250,7 @@ impl Machine<'_> {
         };
         match order {
             Ordering::Less => {
-                let stale = &mut self.state.counters.stale;
-                *stale = stale.saturating_add(1);
+                count(&mut self.state.counters.stale);
                 return Ok(());
             }
             Ordering::Equal => {}

@@ -119,13 +119,12 @@ impl Machine<'_> {
 
     /// Answers what has waited in the links. Returns true if it could answer something.
     pub(super) fn answer_deferred(&mut self) -> bool {
-        let searching = self.state.stage == Stage::Searching && !self.state.begins;
         let mut answered = false;
-        for link in 0..self.links.len() {
-            answered |= searching
-                && (self.answer_connect(link)
-                    || self.answer_test(link)
-                    || self.answer_report(link));
+        if self.state.stage == Stage::Searching {
+            for link in 0..self.links.len() {
+                answered |=
+                    self.answer_connect(link) || self.answer_test(link) || self.answer_report(link);
+            }
         }
         answered
     }

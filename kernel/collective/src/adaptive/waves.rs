@@ -1,7 +1,7 @@
 //! The two detectors of an end, and how a tree comes apart. Source: the paper on adaptive spanning trees, section 3.
 //!
 //! The root, the lower end of the last core, sends a wave along the tree; every subtree answers. A wave has a tag, one
-//! more than the wave before; an answer with another tag is ignored. A process answers when it has entered the round
+//! more than the wave before in the round; an answer with another tag is ignored. A process answers when it has entered the round
 //! and its neighbours have taken note of the weights that it told. If a link of the tree must leave, the root says so
 //! along the tree, the fragments that are left join by a search, and the root of the new tree sends the next wave. If
 //! none must, the root says that the detector has fired. So a round without changes has one pair of waves for each
@@ -19,9 +19,11 @@
 //! then stands for the others.
 
 use super::link::{EdgeState, Link};
-use super::machine::{EarlyWave, Machine, Phase, Recovered, Stage, expect};
+use super::machine::{EarlyWave, Machine, Phase, Recovered, Stage, count, expect};
 use super::{AdaptiveError, Kind, Message};
 
+/// The tag of a round's first wave.
+const FIRST_TAG: u32 = 1;
 /// Of an answer: a link of the tree must leave in this subtree.
 const DIRTY: u8 = 1;
 /// Of an answer: there are more recovered links than the one that it names.
@@ -31,7 +33,7 @@ impl Machine<'_> {
     /// Sends the next wave, as the root.
     pub(super) fn begin_wave(&mut self) {
         self.state.leads = false;
-        self.state.tag = self.state.tag.wrapping_add(1);
+        self.state.tag = self.state.tag.saturating_add(1);
         self.enter_wave(None);
     }
 
@@ -68,13 +70,12 @@ impl Machine<'_> {
         let state = &mut *self.state;
         let (round, tag) = (message.round.get(), message.tag.get());
         expect(self.links[link].is_branch() && state.phase == phase)?;
-        expect(tag == state.tag.wrapping_add(1))?;
         if state.stage == Stage::Idle {
-            expect(round > state.current && state.early.is_none())?;
-            state.early = Some(EarlyWave { link, round, tag });
+            expect(round > state.current && tag == FIRST_TAG && state.early.is_none())?;
+            state.early = Some(EarlyWave { link, round });
             return Ok(());
         }
-        expect(round == state.current)?;
+        expect(round == state.current && tag == state.tag.saturating_add(1))?;
         expect(matches!(state.stage, Stage::Waiting | Stage::Searching) && !state.finding)?;
         state.tag = tag;
         self.enter_wave(Some(link));
@@ -85,8 +86,8 @@ impl Machine<'_> {
     pub(super) fn join_early_wave(&mut self) {
         let round = self.state.current;
         let early = self.state.early.take_if(|early| early.round == round);
-        if let Some(EarlyWave { link, tag, .. }) = early {
-            self.state.tag = tag;
+        if let Some(EarlyWave { link, .. }) = early {
+            self.state.tag = FIRST_TAG;
             self.enter_wave(Some(link));
         }
     }
@@ -240,14 +241,14 @@ impl Machine<'_> {
         let parent = state.parent;
         let kind = match state.phase {
             Phase::Failures => {
-                state.counters.failures_settled += 1;
+                count(&mut state.counters.failures_settled);
                 state.phase = Phase::Recoveries;
                 state.stage = Stage::Waiting;
                 state.leads = parent.is_none();
                 Kind::GoSleepFail
             }
             Phase::Recoveries => {
-                state.counters.recoveries_settled += 1;
+                count(&mut state.counters.recoveries_settled);
                 state.phase = Phase::Failures;
                 state.stage = Stage::Idle;
                 state.done = state.done.max(state.latest);
