@@ -79,12 +79,13 @@ pub const SUSPECT_YIELDS: u8 = 32;
 /// The first backoff after a yield just above [`LONG_YIELD`], and proportionally more after longer ones: beside tasks
 /// of higher weight a yield may take seconds. Each backoff is twice as long as the previous one if the trial after that
 /// fails.
-pub const FIRST_BACKOFF: u64 = 8_000_000;
-/// Number of times that a backoff doubles: a trial takes a small part of the longest one.
-pub const MAX_GROWTH: u64 = 5;
+pub const FIRST_BACKOFF: u64 = 4_000_000;
+/// Number of times that a backoff doubles: a trial takes a small part of the longest one, and when other tasks end, ranks
+/// soon yield again.
+pub const MAX_GROWTH: u64 = 3;
 /// Exponent of the longest backoff: [`FIRST_BACKOFF`] doubled so often is about half a minute, so a rank that has the
 /// processor again soon yields again.
-pub const MAX_EXPONENT: u64 = 12;
+pub const MAX_EXPONENT: u64 = 13;
 /// A sleep if the process' descriptor limit is below the number of its descriptors, so that it cannot wait for them.
 pub const BLIND_SLEEP: u64 = 1_000_000;
 
@@ -167,6 +168,11 @@ pub const WHOLE_REDUCTION: usize = 32 << 10;
 /// whose long frames do not wait for lines that the reader's caches still hold. By turns beside boards, with written send
 /// buffers, 64 KiB to 1 MiB took 0.35 to 0.75 of the time at 28 ns from core to core, and 0.2 to 0.35 at 160 ns.
 pub const PAIR_MESSAGES: usize = 32 << 10;
+/// Most bytes of a broadcast or a reduction between such ranks that goes as one short message: it takes one transfer of a
+/// line where a board takes two.
+pub const PAIR_DIRECT: usize = 64;
+/// Most bytes of a broadcast between such ranks over boards.
+pub const PAIR_BOARDS: usize = 4 << 10;
 /// The largest piece of scratch memory that is kept for the next operation.
 pub const KEPT_SCRATCH: usize = 4 << 20;
 /// Nanoseconds that ranks wait for each other's first frames.

@@ -223,7 +223,9 @@ impl Shm {
         control
             .event_count
             .0
-            .sleep(until, limit, park, || self.has_pending());
+            .sleep(until, self.groups.awaited_board(), limit, park, || {
+                self.has_pending()
+            });
         self.blocked.clear();
         self.seen_question = self.members.segment.question();
         self.monitor_peers();

@@ -36,6 +36,19 @@ const SOCKET_BITS: u32 = 24;
 /// The highest socket number.
 pub(super) const MAX_SOCKET: u32 = (1 << SOCKET_BITS) - 1;
 
+/// Shift of the number, above the [`WaitFor`], of the rank whose board a sleeper waits for, plus 1; 0: that of any rank.
+const BOARD_SHIFT: u32 = SOCKET_BITS + 2;
+/// Exclusive bound of these numbers.
+const BOARD_NUMBERS: u32 = 1 << (u32::BITS - BOARD_SHIFT);
+
+/// Returns the bits of a sleeper that waits for the board of that rank of the segment, or for that of any rank.
+fn board_bits(rank: Option<usize>) -> u32 {
+    match rank.map(|rank| rank + 1) {
+        Some(number) if number < BOARD_NUMBERS as usize => (number as u32) << BOARD_SHIFT,
+        _ => 0,
+    }
+}
+
 /// The event that a rank sleeps for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum WaitFor {
@@ -45,23 +58,25 @@ pub(super) enum WaitFor {
     Room = 2 << SOCKET_BITS,
 }
 
-/// One rank's event count, alone in its cache line: 0 while it is awake, otherwise the event that it sleeps for, and
-/// the socket.
+/// One rank's event count, alone in its cache line: 0 while it is awake, otherwise the event that it sleeps for, the board
+/// that it waits for, and the socket.
 #[repr(C, align(64))]
 pub(super) struct EventCount(pub(super) AtomicU32);
 
 pub(super) const AWAKE: u32 = 0;
 
 impl EventCount {
-    /// Sleeps until notified or up to the limit, unless an event is already pending.
+    /// Sleeps until notified or up to the limit, unless an event is already pending. If it waits for the board of one
+    /// rank of the segment, those of others do not wake it.
     pub(super) fn sleep(
         &self,
         until: WaitFor,
+        board: Option<usize>,
         limit: Option<Duration>,
         park: &impl Park,
         has_pending: impl FnOnce() -> bool,
     ) {
-        let asleep = until as u32 | park.wake_socket() & MAX_SOCKET;
+        let asleep = board_bits(board) | until as u32 | park.wake_socket() & MAX_SOCKET;
         // A swap is in one modification order with the wakers' swaps; a model checker cannot verify this for a store.
         self.0.swap(asleep, Ordering::Relaxed);
         if park.heavy_fence() && !has_pending() {
@@ -74,8 +89,21 @@ impl EventCount {
     #[inline]
     pub(super) fn notify(&self, what: WaitFor, park: &impl Park) {
         park.light_fence();
-        if self.0.load(Ordering::Relaxed) >= what as u32 {
+        if self.0.load(Ordering::Relaxed) % (1 << BOARD_SHIFT) >= what as u32 {
             self.wake(park);
+        }
+    }
+
+    /// Notifies the rank of an event of a board, which belongs to that rank of the segment.
+    #[inline]
+    pub(super) fn notify_of_board(&self, rank: usize, park: &impl Park) {
+        park.light_fence();
+        let asleep = self.0.load(Ordering::Relaxed);
+        if asleep != AWAKE {
+            let board = asleep >> BOARD_SHIFT << BOARD_SHIFT;
+            if board == 0 || board == board_bits(Some(rank)) {
+                self.wake(park);
+            }
         }
     }
 

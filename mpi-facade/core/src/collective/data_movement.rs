@@ -34,7 +34,7 @@ pub fn barrier(comm: Comm) -> impl Collective {
         let area = match call.method(Operation::Barrier, 0)? {
             Method::SharedMemory(area) => area,
             Method::Hierarchical => return hierarchical::barrier(call),
-            Method::Messages => return Ok(false),
+            Method::Direct(_) | Method::Messages => return Ok(false),
         };
         let Position { rank, ranks, .. } = call.position;
         let buffers = ShmBuffers::plain(

@@ -20,8 +20,18 @@ use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
 pub(super) fn broadcast_shm(call: &mut Call<'_>, buffer: Buffer<'_>) -> Result<bool, CallError> {
     let vector = buffer.region(call.datatypes(), 1)?;
     let bytes = Source::len(&vector);
-    let Method::SharedMemory(area) = call.method(Operation::Bcast, bytes)? else {
-        return call.disagrees(Operation::Bcast, (bytes, bytes));
+    let area = match call.method(Operation::Bcast, bytes)? {
+        Method::SharedMemory(area) => area,
+        Method::Direct(area) => {
+            match call.position.is_root() {
+                true => call.send_directly(area, vector)?,
+                false => _ = call.receive_directly(area, vector)?,
+            }
+            return Ok(true);
+        }
+        Method::Hierarchical | Method::Messages => {
+            return call.disagrees(Operation::Bcast, (bytes, bytes));
+        }
     };
     let (grain, segments) = call.segments(bytes, 1, 1);
     let output = BlockedBuffer::vector(vector, grain);

@@ -12,7 +12,7 @@ use super::shared_memory::Method;
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Operation};
 use crate::constants::{Datatype, Op};
-use crate::datatype::Datatypes;
+use crate::datatype::{Datatypes, Shape};
 use crate::error::Error;
 use crate::objects::Objects;
 use crate::op::{self, Reduction};
@@ -217,8 +217,12 @@ pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bo
     let Some(item) = reduction.item_on_boards(&input) else {
         return Ok(false);
     };
-    let Method::SharedMemory(area) = call.method(Operation::Reduce, bytes)? else {
-        return call.disagrees(Operation::Reduce, (bytes, bytes));
+    let area = match call.method(Operation::Reduce, bytes)? {
+        Method::SharedMemory(area) => area,
+        Method::Direct(area) => return reduce_directly(call, area, reduced, &reduction, input),
+        Method::Hierarchical | Method::Messages => {
+            return call.disagrees(Operation::Reduce, (bytes, bytes));
+        }
     };
     let output = match is_root {
         true => reduced.at(reduced.output).region(call.datatypes(), 1)?,
@@ -243,6 +247,58 @@ pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bo
     };
     let mut steps = schedules::reduce_shm(rank, ranks, root, segments, place);
     call.run_shm(area, &mut steps, &buffers)
+}
+
+/// Bytes of an operand that needs no memory of the pool.
+const SHORT_OPERAND: usize = 64;
+
+/// Reduces by one message between two ranks, in the order of the ranks.
+fn reduce_directly(
+    call: &mut Call<'_>,
+    area: u8,
+    reduced: Reduced<'_>,
+    reduction: &Reduction,
+    input: Region,
+) -> Result<bool, CallError> {
+    if !call.position.is_root() {
+        call.send_directly(area, input)?;
+        return Ok(true);
+    }
+    let output = reduced.at(reduced.output).region(call.datatypes(), 1)?;
+    let is_first = call.position.rank == 0;
+    if is_first && !reduced.is_in_place() {
+        if call.receive_directly(area, output.clone())? {
+            reduction.apply_predefined(&input, &output);
+        }
+        return Ok(true);
+    }
+    let mut short = [0; SHORT_OPERAND];
+    let bytes = Source::len(&input);
+    let (scratch, other) = match bytes <= SHORT_OPERAND {
+        true => {
+            let short = UserAddress::of(&mut short).region(bytes, Shape::BYTE);
+            (Scratch::default(), short)
+        }
+        false => call.pool().packed(&input)?,
+    };
+    if call.receive_directly(area, other.clone())? {
+        match is_first {
+            true => {
+                reduction.apply_predefined(&input, &other);
+                other.copy_to(&output);
+            }
+            false => {
+                if !reduced.is_in_place() {
+                    input.copy_to(&output);
+                }
+                reduction.apply_predefined(&other, &output);
+            }
+        }
+    }
+    if bytes > SHORT_OPERAND {
+        call.pool().give([scratch, Scratch::default()]);
+    }
+    Ok(true)
 }
 
 /// Reduces with the work shared: every rank combines its share of every payload.

@@ -14,6 +14,7 @@
 
 mod buffers;
 mod data_movement;
+mod direct;
 mod flat_movement;
 mod flat_reductions;
 mod hierarchical;

@@ -1,5 +1,6 @@
 //! A collective operation by messages or multicast that is under way.
 
+use super::direct::OtherRank;
 use super::layout::Layout;
 use super::multicast_bcast::MulticastOperation;
 use super::p2p_executor::{Addressing, OperationBuffers, P2pExecutor};
@@ -14,6 +15,7 @@ use crate::runtime::world::{CommError, World};
 use alloc::boxed::Box;
 use core::ffi::c_int;
 use pombo_collective::Execution;
+use pombo_netdrivers::tuning::SLEEPING_AFTER;
 
 /// The schedule, memory and reduction of one operation.
 pub(super) struct PreparedOperation {
@@ -53,6 +55,9 @@ pub(super) struct Operation {
     scratch: [Scratch; 2],
     /// The error to return at the end if ranks disagree on lengths.
     disagreement: Option<Error>,
+    /// The only rank that sends to this one, if it is known when it has sent everything; and whether it has.
+    sender: Option<OtherRank>,
+    sender_has_left: bool,
 }
 
 /// How an operation is executed.
@@ -81,7 +86,14 @@ impl Operation {
             posted: PostedSet::default(),
             scratch: ready.scratch,
             disagreement: None,
+            sender: None,
+            sender_has_left: false,
         }
+    }
+
+    /// Makes the operation fail if this rank, the only one that sends to this one, leaves without sending.
+    pub(super) fn watch(&mut self, sender: OtherRank) {
+        self.sender = Some(sender);
     }
 
     /// Waits until the operation is complete.
@@ -92,6 +104,7 @@ impl Operation {
             let mut over = self.poll(world)?;
             if !over && any_source_failure::is_due(world.idle_counts.waiting) {
                 over = self.fail_if_peer_lost(world)?;
+                self.fail_if_nothing_is_sent(world)?;
                 let idle = world.idle_counts.waiting;
                 explanation::attend(world, idle, |world| self.explain(world));
             }
@@ -99,6 +112,9 @@ impl Operation {
         });
         if let Err(failure) = &done {
             self.abandon(world, failure.error);
+        }
+        if let Some(sender) = self.sender {
+            sender.end_wait(world);
         }
         world.objects.extensions.get::<Pool>().give(self.scratch);
         done
@@ -130,6 +146,22 @@ impl Operation {
         let error = Error::PeerLost { rank };
         self.abandon(world, error);
         Err(self.failure(error))
+    }
+
+    /// Fails, as [`Operation::poll`] does, if the only sender has left without sending.
+    #[cold]
+    fn fail_if_nothing_is_sent(&mut self, world: &mut World) -> Result<(), CommError> {
+        let Some(sender) = self.sender else {
+            return Ok(());
+        };
+        if world.idle_counts.waiting < SLEEPING_AFTER || !sender.has_left(world) {
+            return Ok(());
+        }
+        // What it has sent before it left, the next poll finds.
+        match core::mem::replace(&mut self.sender_has_left, true) {
+            false => Ok(()),
+            true => Err(self.failure(Error::unequal(0, self.buffers.output.bytes() as u64))),
+        }
     }
 
     /// Adds the operation to an answer about what this rank waits for.

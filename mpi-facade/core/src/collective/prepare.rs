@@ -400,7 +400,7 @@ impl<'w> Call<'w> {
         }
     }
 
-    fn begin(&mut self, ready: PreparedOperation) -> Result<Box<Operation>, CommError> {
+    pub(super) fn begin(&mut self, ready: PreparedOperation) -> Result<Box<Operation>, CommError> {
         let peers = self
             .subgroup
             .as_ref()
@@ -408,16 +408,37 @@ impl<'w> Call<'w> {
         let addressing = Addressing {
             index: self.index,
             comm: self.comm,
-            header: MpiHeader::new(self.record()?.context * 2 + 1, self.tag),
+            header: self.header()?,
             peers,
         };
         Ok(Box::new(Operation::new(addressing, ready)))
+    }
+
+    /// Returns the header of the call's messages.
+    #[inline]
+    pub(super) fn header(&mut self) -> Result<MpiHeader, Error> {
+        let tag = self.tag;
+        Ok(MpiHeader::new(self.record()?.context * 2 + 1, tag))
+    }
+
+    /// Returns the peer of a rank of the operation, or of its part.
+    #[inline]
+    pub(super) fn peer(&mut self, rank: usize) -> Result<Peer, Error> {
+        match &self.subgroup {
+            Some(subgroup) => Ok(subgroup.peers[rank]),
+            None => self.record()?.peer(rank as c_int),
+        }
     }
 
     /// Runs a part of an operation by messages or multicast.
     #[inline(never)]
     pub(super) fn run_part(&mut self, ready: PreparedOperation) -> Result<(), CallError> {
         let operation = self.begin(ready).map_err(CallError::Failed)?;
+        self.finish(operation)
+    }
+
+    /// Runs such a part, which has begun.
+    pub(super) fn finish(&mut self, operation: Box<Operation>) -> Result<(), CallError> {
         match operation.run(self.world) {
             Err(failure) if failure.error.is_unequal() => self.note(failure.error),
             done => done.map_err(CallError::Failed)?,

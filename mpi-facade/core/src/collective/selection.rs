@@ -7,7 +7,7 @@ use core::fmt;
 use pombo_job::environment;
 use pombo_job::process::processors;
 use pombo_job::settings::LOCAL_CORES;
-use pombo_netdrivers::tuning::PAIR_MESSAGES;
+use pombo_netdrivers::tuning::{PAIR_BOARDS, PAIR_DIRECT, PAIR_MESSAGES};
 
 /// A collective operation, as the selection of algorithms distinguishes them. The forms with counts for every rank use
 /// the same rules as the plain ones, except that gatherv and scatterv are always `linear`.
@@ -167,8 +167,9 @@ pub const TABLE: &[Selection] = &[
             Hierarchical,
         ],
         rules: &[
-            rule(BOARDS, PAIR_MESSAGES, SharedMemory),
             costly_waits(BOARDS, ANY, SharedMemory),
+            one_host(2, PAIR_DIRECT, Binomial),
+            one_host(2, PAIR_BOARDS, SharedMemory),
             one_host(2, ANY, Binomial),
             rule(BOARDS, ANY, SharedMemory),
             rule(ANY, ANY, Hierarchical),
@@ -221,6 +222,8 @@ pub const TABLE: &[Selection] = &[
         // A payload is shared by all ranks, so long blocks take many rounds, and every rank needs a processor in each
         // round.
         rules: &[
+            costly_waits(4, 256 << 10, SharedMemory),
+            costly_waits(8, 64 << 10, SharedMemory),
             costly_waits(BOARDS, 8192, SharedMemory),
             costly_waits(32, ANY, SpreadOut),
             costly_waits(BOARDS, 64, Bruck),
@@ -240,8 +243,9 @@ pub const TABLE: &[Selection] = &[
         variable: c"POMBO_COLL_REDUCE",
         allowed: &[Linear, Binomial, Chain, SharedMemory, Hierarchical],
         rules: &[
-            rule(BOARDS, PAIR_MESSAGES, SharedMemory),
             costly_waits(BOARDS, ANY, SharedMemory),
+            one_host(2, PAIR_DIRECT, Binomial),
+            one_host(2, PAIR_MESSAGES, SharedMemory),
             one_host(2, ANY, Chain),
             rule(BOARDS, ANY, SharedMemory),
             rule(ANY, ANY, Hierarchical),

@@ -36,6 +36,8 @@ const LINE: usize = 64;
 pub(super) enum Method {
     /// It runs over shared memory, in this region.
     SharedMemory(u8),
+    /// It takes one message between two ranks that have this region: see `direct`.
+    Direct(u8),
     /// It runs hierarchically: see `hierarchical`.
     Hierarchical,
     Messages,
@@ -49,12 +51,15 @@ impl Call<'_> {
         if conditions.ranks < 2 {
             return Ok(Method::Messages);
         }
-        match self.selector().select(operation, bytes, conditions) {
-            Algorithm::SharedMemory => {}
+        let has_root = matches!(operation, Operation::Bcast | Operation::Reduce);
+        let is_pair = has_root && conditions.ranks == 2 && conditions.shared_memory;
+        let method = match self.selector().select(operation, bytes, conditions) {
+            Algorithm::SharedMemory => Method::SharedMemory,
             Algorithm::Hierarchical => return Ok(Method::Hierarchical),
+            Algorithm::Linear | Algorithm::Binomial if is_pair => Method::Direct,
             _ => return Ok(Method::Messages),
-        }
-        Ok(self.area()?.map_or(Method::Messages, Method::SharedMemory))
+        };
+        Ok(self.area()?.map_or(Method::Messages, method))
     }
 
     /// Returns whether the operation is hierarchical. `bytes` is called only where ranks are on several hosts.
@@ -88,7 +93,7 @@ impl Call<'_> {
     }
 
     /// Compares the lengths of all ranks before an operation of `taken` bytes goes by messages, where shorter ones go
-    /// over shared memory: else two ranks that disagree on the length would wait for each other on different paths. All
+    /// over shared memory or directly: else two ranks that disagree on the length would wait for each other on different paths. All
     /// ranks see all lengths, so either all continue or none does. Returns true if they disagree: the call is over.
     #[inline(never)]
     pub(super) fn disagrees(
@@ -96,12 +101,7 @@ impl Call<'_> {
         operation: Operation,
         (given, taken): (usize, usize),
     ) -> Result<bool, CallError> {
-        let conditions = self.conditions(operation)?;
-        let short = self.selector().select(operation, 0, conditions);
-        if conditions.ranks < 2 || short != Algorithm::SharedMemory {
-            return Ok(false);
-        }
-        let Some(area) = self.area()? else {
+        let (Method::SharedMemory(area) | Method::Direct(area)) = self.method(operation, 0)? else {
             return Ok(false);
         };
         let mut buffers = ShmBuffers::plain(
@@ -241,7 +241,10 @@ impl Call<'_> {
         }
         match end {
             None => {}
-            Some(End::Unequal { sent, room }) => self.note(Error::unequal(sent, room)),
+            Some(End::Unequal { sent, room }) => {
+                self.drop_message()?;
+                self.note(Error::unequal(sent, room));
+            }
             Some(End::Lost(near)) => {
                 let world = &mut self.world;
                 let host = world.hosts.of(world.kernel.me());

@@ -233,9 +233,16 @@ impl<P: BoardMemory> Board<P> {
     }
 
     /// Skips all operations up to that one that this rank has not ended.
+    #[inline]
     pub(super) fn skip(&mut self, operation: u64) {
         let behind = (self.base + operation + 1) * ROUNDS;
         self.release_to(self.round.max(behind));
+    }
+
+    /// Returns whether that rank has ended or skipped that operation.
+    pub(super) fn has_left(&self, rank: usize, operation: u64) -> bool {
+        let behind = (self.base + operation + 1) * ROUNDS;
+        self.slots.released(rank).load(Ordering::Acquire) >= behind
     }
 
     #[inline]

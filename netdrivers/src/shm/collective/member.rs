@@ -18,6 +18,8 @@ pub(in crate::shm) struct Groups {
 /// This rank as the member of a group.
 pub(super) struct Member {
     pub(super) board: Board<MappedBoards>,
+    /// This rank's number in the segment.
+    pub(super) me: usize,
     /// The peers of the members.
     pub(super) peers: Box<[Peer]>,
     pub(super) awaited: Awaited,
@@ -34,6 +36,8 @@ pub(super) enum Awaited {
     Payload(usize),
     /// Room for that many bytes.
     Room(usize),
+    /// This member's end of that operation.
+    Leave(usize, u64),
 }
 
 impl Member {
@@ -42,17 +46,31 @@ impl Member {
         match awaited {
             Awaited::Payload(rank) => self.board.has(rank) || self.board.has_skipped(rank),
             Awaited::Room(len) => self.board.has_room_now(len),
+            Awaited::Leave(rank, operation) => self.board.has_left(rank, operation),
         }
     }
 }
 
 impl Groups {
-    /// Returns whether the awaited payload or room is there.
+    /// Returns whether the awaited event has come.
     pub(in crate::shm) fn have_pending(&self) -> bool {
-        let region = self
-            .waiting
-            .and_then(|region| self.regions.get(usize::from(region)));
-        let member = region.and_then(Option::as_ref);
+        let member = self.waiting_member();
         member.is_some_and(|member| member.is_there(member.awaited))
+    }
+
+    /// Returns the rank of the segment whose board alone this one waits for, if there is such a rank.
+    pub(in crate::shm) fn awaited_board(&self) -> Option<usize> {
+        let member = self.waiting_member()?;
+        match member.awaited {
+            Awaited::Payload(rank) | Awaited::Leave(rank, _) => {
+                member.peers.get(rank).map(|peer| peer.index())
+            }
+            Awaited::Room(_) => None,
+        }
+    }
+
+    fn waiting_member(&self) -> Option<&Member> {
+        let region = usize::from(self.waiting?);
+        self.regions.get(region)?.as_deref()
     }
 }

@@ -17,7 +17,6 @@ mod member;
 use alloc::boxed::Box;
 use pombo_kernel::header::Peer;
 
-use super::event_count::WaitFor;
 use super::futex::Futex;
 use super::segment::{RankState, Segment};
 use super::sync::Ordering;
@@ -98,6 +97,7 @@ impl Shm {
         let memory = unsafe { MappedBoards::new(&self.members.segment, region, ranks) };
         self.groups.regions[region] = Some(Box::new(Member {
             board: Board::new(memory, me, first),
+            me: self.members.me.index(),
             peers,
             awaited: Awaited::Room(0),
             epoch: None,
@@ -161,10 +161,24 @@ impl BoardGroup<'_> {
     }
 
     /// Skips all operations up to that one that this rank has not ended: nobody waits for it there.
+    #[inline]
     pub fn skip(&mut self, operation: u64) {
         self.member.board.skip(operation);
         *self.waiting = None;
         self.notify();
+    }
+
+    /// Returns whether that member has ended or skipped that operation; if not, a sleep ends when it has, until
+    /// [`BoardGroup::end_wait`].
+    pub fn has_left(&mut self, rank: usize, operation: u64) -> bool {
+        self.member.awaited = Awaited::Leave(rank, operation);
+        *self.waiting = Some(self.region);
+        self.member.is_there(self.member.awaited)
+    }
+
+    /// Ends the wait of this rank for a payload, room or a member, which ends no sleep from now on.
+    pub fn end_wait(&mut self) {
+        *self.waiting = None;
     }
 
     /// Passes the room for this rank's next payload of `len` bytes to `f`: bytes written there before it is published
@@ -228,12 +242,12 @@ impl BoardGroup<'_> {
             })
     }
 
-    /// Wakes the members that sleep.
+    /// Wakes the members that sleep until this rank's board changes.
     #[inline]
     fn notify(&self) {
         for peer in &self.member.peers {
             let event_count = &self.segment.control(peer.index()).event_count.0;
-            event_count.notify(WaitFor::Frame, self.park);
+            event_count.notify_of_board(self.member.me, self.park);
         }
     }
 
@@ -274,7 +288,7 @@ impl BoardGroup<'_> {
             .find(|peer| self.state(**peer) == RankState::Dead);
         let from = match awaited {
             Awaited::Payload(from) => peers.get(from),
-            Awaited::Room(_) => None,
+            Awaited::Room(_) | Awaited::Leave(..) => None,
         };
         let finished = || from.filter(|peer| self.state(**peer) == RankState::Finished);
         dead.or_else(finished).copied()

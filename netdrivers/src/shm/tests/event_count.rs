@@ -92,7 +92,7 @@ fn no_wake_up_is_lost() {
             scene.now(Moment::Before);
             scene
                 .event_count
-                .sleep(WaitFor::Room, None, &scene, || scene.looks());
+                .sleep(WaitFor::Room, None, None, &scene, || scene.looks());
             assert!(scene.published.get());
             assert_eq!(scene.slept.get(), moment == Asleep, "{moment:?}");
         }
@@ -116,4 +116,41 @@ fn nobody_is_woken_for_nothing() {
     assert_eq!(scene.calls.get(), 1, "the second waker need not call");
     scene.event_count.notify_always(&scene);
     assert_eq!(scene.calls.get(), 2);
+}
+
+#[test]
+fn a_board_wakes_those_who_wait_for_it_or_for_any() {
+    struct Sleeps(EventCount, Cell<u32>);
+    impl Park for Sleeps {
+        fn light_fence(&self) {}
+        fn heavy_fence(&self) -> bool {
+            true
+        }
+        fn sleep(&self, word: &AtomicU32, value: u32, _limit: Option<Duration>) {
+            for rank in [0, 1, 2, 61, 62, 63, 1000] {
+                self.0.notify_of_board(rank, self);
+                self.1
+                    .set(self.1.get() << 1 | u32::from(word.load(Ordering::Relaxed) == AWAKE));
+                word.store(value, Ordering::Relaxed);
+            }
+            // Whatever it waits for, frames wake it, and room only if it waits for room.
+            self.0.notify(WaitFor::Room, self);
+            assert_eq!(word.load(Ordering::Relaxed), value);
+            self.0.notify(WaitFor::Frame, self);
+            assert_eq!(word.load(Ordering::Relaxed), AWAKE);
+        }
+        fn wake(&self, _word: &AtomicU32, _door: u32) {}
+    }
+    let woken_by = |board| {
+        let rank = Sleeps(EventCount(AtomicU32::new(AWAKE)), Cell::new(0));
+        rank.0.sleep(WaitFor::Frame, board, None, &rank, || false);
+        rank.1.get()
+    };
+    // Numbers that do not fit into the word wake for all, and are woken by those who wait for any.
+    assert_eq!(woken_by(None), 0b111_1111);
+    assert_eq!(woken_by(Some(0)), 0b100_0000);
+    assert_eq!(woken_by(Some(2)), 0b001_0000);
+    assert_eq!(woken_by(Some(61)), 0b000_1000);
+    assert_eq!(woken_by(Some(62)), 0b000_0100);
+    assert_eq!(woken_by(Some(63)), 0b111_1111);
 }

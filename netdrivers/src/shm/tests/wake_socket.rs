@@ -50,7 +50,7 @@ fn rounds(wake: fn(&Scene)) {
                 let has_pending = || sleeper.has_pending(round);
                 sleeper
                     .event_count
-                    .sleep(WaitFor::Frame, None, &park, has_pending);
+                    .sleep(WaitFor::Frame, None, None, &park, has_pending);
             }
             // Several polls may have seen the datagram: only now it is read.
             let _ = sleeper.remote.recv(&mut [0; 8]);

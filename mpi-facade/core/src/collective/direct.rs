@@ -1,0 +1,151 @@
+//! Operations between two ranks of a host that take one message: it goes without a schedule, and as a rule without a
+//! request. `flat_movement` and `flat_reductions` call it.
+//!
+//! Such an operation has a number among those over shared memory, and a rank skips it there when it has sent what it has
+//! to send. So a rank that waits for a message in vain learns that the other one has refused its call or expects another
+//! length, and one that waits over shared memory, for the same reason, learns that the other one does not come.
+
+use super::Algorithm;
+use super::layout::Layout;
+use super::operation::PreparedOperation;
+use super::prepare::{Call, CallError};
+use super::schedule::Position;
+use crate::error::Error;
+use crate::message_header::{MpiHeader, MpiPattern};
+use crate::runtime::world::{CommError, World};
+use crate::user_buffer::Region;
+use pombo_kernel::{Peer, Sink, Source};
+
+/// The other rank of an operation, and the operation's number over shared memory.
+#[derive(Clone, Copy)]
+pub(super) struct OtherRank {
+    area: u8,
+    rank: usize,
+    number: u64,
+}
+
+impl OtherRank {
+    /// Returns whether it has sent everything that it sends in the operation; if not, a sleep ends when it has.
+    pub(super) fn has_left(self, world: &mut World) -> bool {
+        let group = world.shm().group(self.area.into());
+        group.is_some_and(|mut group| group.has_left(self.rank, self.number))
+    }
+
+    /// Ends the wait that [`OtherRank::has_left`] has begun.
+    pub(super) fn end_wait(self, world: &mut World) {
+        if let Some(mut group) = world.shm().group(self.area.into()) {
+            group.end_wait();
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Sends this rank's only message of the operation, which has a region of shared memory, to the other rank.
+    #[inline]
+    pub(super) fn send_directly(&mut self, area: u8, message: Region) -> Result<(), CallError> {
+        let (_, peer, header) = self.begin_directly(area)?;
+        self.world.count(Source::len(&message));
+        let sent = self.world.kernel.send_now(peer, header, &message);
+        if !sent.map_err(|error| self.failure(error))? {
+            let root = self.position.rank;
+            self.run_single(root, message, None)?;
+        }
+        self.leave_directly(area);
+        Ok(())
+    }
+
+    /// Receives the other rank's message, if this rank sends none. Returns whether it is as long as expected.
+    #[inline]
+    pub(super) fn receive_directly(
+        &mut self,
+        area: u8,
+        mut into: Region,
+    ) -> Result<bool, CallError> {
+        let (other, peer, MpiHeader { context, tag }) = self.begin_directly(area)?;
+        self.leave_directly(area);
+        let pattern = MpiPattern::new(context.get(), Some(peer), Some(tag.get()));
+        if !self.world.makes_progress_outside() {
+            let received = self.world.kernel.receive_now(&pattern, &mut into);
+            if let Some(received) = received.map_err(|error| self.failure(error))? {
+                let (sent, room) = (received.envelope.len(), Sink::len(&into));
+                if sent != room {
+                    self.note_unequal(sent, room, peer);
+                }
+                return Ok(sent == room);
+            }
+        }
+        let unequal =
+            self.disagreement_in(|call| call.run_single(other.rank, into, Some(other)))?;
+        if let Some(error) = unequal {
+            self.note(error);
+        }
+        Ok(unequal.is_none())
+    }
+
+    /// Drops the message that the other of two ranks may have sent while this one, which expects another length, waited
+    /// over shared memory.
+    #[cold]
+    pub(super) fn drop_message(&mut self) -> Result<(), CallError> {
+        if self.position.ranks != 2 {
+            return Ok(());
+        }
+        let MpiHeader { context, tag } = self.header()?;
+        let peer = self.peer(1 - self.position.rank)?;
+        let pattern = MpiPattern::new(context.get(), Some(peer), Some(tag.get()));
+        let dropped = self
+            .world
+            .kernel
+            .receive_now(&pattern, &mut Region::nothing());
+        dropped.map_err(|error| self.failure(error))?;
+        Ok(())
+    }
+
+    #[inline]
+    fn begin_directly(&mut self, area: u8) -> Result<(OtherRank, Peer, MpiHeader), Error> {
+        let (rank, number) = (1 - self.position.rank, self.number);
+        let other = OtherRank { area, rank, number };
+        Ok((other, self.peer(rank)?, self.header()?))
+    }
+
+    #[inline]
+    fn leave_directly(&mut self, area: u8) {
+        if let Some(mut group) = self.world.shm().group(area.into()) {
+            group.skip(self.number);
+        }
+        self.number += 1;
+    }
+
+    /// Sends or receives the message as an operation.
+    #[inline(never)]
+    fn run_single(
+        &mut self,
+        root: usize,
+        message: Region,
+        sender: Option<OtherRank>,
+    ) -> Result<(), CallError> {
+        let position = Position {
+            root,
+            ..self.position
+        };
+        let steps = position.broadcast(Algorithm::Linear, 1);
+        let message = Layout::vector(message);
+        let ready = PreparedOperation::plain(steps, Layout::nothing(), message);
+        let mut operation = self.begin(ready).map_err(CallError::Failed)?;
+        if let Some(sender) = sender {
+            operation.watch(sender);
+        }
+        self.finish(operation)
+    }
+
+    #[cold]
+    fn note_unequal(&mut self, sent: usize, room: usize, peer: Peer) {
+        let error = Error::unequal(sent as u64, room as u64);
+        let comms = &mut self.world.objects.comms;
+        let error = comms.with_sender(self.index, error, Some(peer));
+        self.note(error);
+    }
+
+    fn failure(&self, error: pombo_kernel::Error) -> CallError {
+        CallError::Failed(CommError::new(error, self.comm))
+    }
+}
