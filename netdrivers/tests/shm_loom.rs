@@ -5,6 +5,8 @@
 //! process for the sleeper's, so it allows nothing more.
 #![cfg(all(feature = "shm", target_os = "linux"))]
 
+extern crate alloc;
+
 #[allow(dead_code, reason = "a test uses less than the driver")]
 #[path = "../src/shm/collective/board.rs"]
 mod board;

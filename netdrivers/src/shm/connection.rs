@@ -214,16 +214,19 @@ impl Connection {
             let sent = self.outbound.position();
             let (ring, mail) = (&mut self.inbound, &mut self.mail);
             let of_mail = |handler: &mut _, bytes: &[u8]| deliver(peer, bytes, handler);
-            let of_ring = |handler: &mut _, bytes: &[u8], flags| {
+            let of_ring = |handler: &mut _, bytes: &[u8]| deliver(peer, bytes, handler);
+            let of_flagged = |handler: &mut _, bytes: &[u8], flags| {
                 if flags == 0 {
-                    deliver(peer, bytes, handler);
+                    deliver_event(peer, bytes, handler);
                 } else if flags == LONG {
                     deliver_long(peer, bytes, &long.1, handler);
                 } else {
                     deliver_exposed(peer, bytes, control, acks, handler);
                 }
             };
-            let taken = mail::take_next(ring, mail, sent, looks, handler, of_mail, of_ring);
+            let taken = mail::take_next(
+                ring, mail, sent, looks, handler, of_mail, of_ring, of_flagged,
+            );
             match taken {
                 Ok(true) => {
                     frames += 1;
@@ -254,6 +257,12 @@ fn deliver(peer: Peer, frame: &[u8], handler: &mut impl EventHandler) {
     if !handler.take(peer, frame) {
         handler.handle(Event::Arrival(Frame::new(peer, frame, None)));
     }
+}
+
+/// Delivers a frame where that is rare.
+#[inline(never)]
+fn deliver_event(peer: Peer, frame: &[u8], handler: &mut impl EventHandler) {
+    handler.handle(Event::Arrival(Frame::new(peer, frame, None)));
 }
 
 /// Delivers a frame that lies beside the ring. The kernel's short path saves nothing that counts beside such a copy.

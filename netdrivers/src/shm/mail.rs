@@ -234,8 +234,8 @@ impl<S: GranuleAccess> Mail<S> {
 }
 
 /// Takes the next frame, of the ring or, where this side looks for one, the mail. The ring comes first, as its frames tell
-/// of a mail that precedes them. Returns false if there is none. The two functions get the handler; the one for the ring
-/// gets flags too.
+/// of a mail that precedes them. Returns false if there is none. The functions get the handler: `of_mail`, `of_ring` for a
+/// frame without flags, `of_flagged` for the others of the ring, and rarely for those.
 #[inline(always)]
 pub(super) fn take_next<R: GranuleAccess, M: GranuleAccess, H>(
     ring: &mut Consumer<R>,
@@ -244,11 +244,18 @@ pub(super) fn take_next<R: GranuleAccess, M: GranuleAccess, H>(
     looks: bool,
     handler: &mut H,
     of_mail: impl FnOnce(&mut H, &[u8]),
-    mut of_ring: impl FnMut(&mut H, &[u8], u32),
+    of_ring: impl FnOnce(&mut H, &[u8]),
+    of_flagged: impl FnOnce(&mut H, &[u8], u32),
 ) -> Result<bool, RingError> {
+    if ring.pop_plain(mail.ring_stamp, |bytes, flags| {
+        mail.ring_taken(flags);
+        of_ring(handler, bytes);
+    }) {
+        return Ok(true);
+    }
     let is_early = match ring.pop(mail.ring_stamp, |bytes, flags| {
         mail.ring_taken(flags);
-        of_ring(handler, bytes, flags & !(STAMP | INVITES));
+        of_flagged(handler, bytes, flags & !(STAMP | INVITES));
     }) {
         Ok(true) => return Ok(true),
         Ok(false) => false,

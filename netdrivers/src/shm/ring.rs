@@ -2,10 +2,17 @@
 //!
 //! The ring consists of granules, two in a cache line. A record is a header word and a frame, rounded up to granules;
 //! it never wraps. A record of one granule may share its line with another; longer ones start at a line. The word at
-//! the producer's position is 0 until the record there is complete, so a consumer polls the very line that holds a
-//! small frame. Positions count granules and never repeat.
+//! the producer's position does not have that position's tag until the record there is complete, so a consumer polls the
+//! very line that holds a small frame. Positions count granules and never repeat.
+//!
+//! What lies at the producer's position is 0 or the word of a record that was there before: the producer clears it only
+//! where bytes of a frame may lie, of which it keeps a list. So a burst of short frames writes each line once.
 //!
 //! Both sides check what they read: whatever the memory contains, no access leaves it and nothing panics.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use core::ops::Range;
 
 use pombo_kernel::memory::Part;
 
@@ -67,6 +74,10 @@ const RESTART_LAG: usize = 16;
 const MISTAKE: u32 = 4;
 /// Most that mistakes add up to: then the producer does not go back in 64 rounds through the ring.
 const MAX_BURSTS: u32 = 7 * MISTAKE;
+/// Number of bits of a tag; in tests so few that tags repeat.
+const TAG_BITS: u32 = if cfg!(test) { 14 } else { u32::BITS };
+/// Number of granules after which the words of old records count as stale: an eighth of those after which tags repeat.
+const SWEEP: u64 = 1 << (TAG_BITS - 4);
 /// The largest number of granules of a ring, whose frames are shorter than [`FIRST_STAMP`].
 pub(super) const MAX_GRANULES: usize = 1 << 12;
 /// Size of a record's header word in bytes.
@@ -101,6 +112,10 @@ pub(super) struct Producer<S> {
     restarted: Option<u64>,
     /// What mistakes add up to, each [`MISTAKE`], less the number of times that it was none.
     bursts: u32,
+    /// Granules that may begin with bytes of a frame, as bits.
+    stale: Box<[u64]>,
+    /// The position from which on the words of old records count as stale too.
+    next_sweep: u64,
 }
 
 impl<S: GranuleAccess> Producer<S> {
@@ -112,6 +127,8 @@ impl<S: GranuleAccess> Producer<S> {
             may_restart: 0,
             restarted: None,
             bursts: 0,
+            stale: vec![0; S::GRANULES.div_ceil(64)].into(),
+            next_sweep: SWEEP,
         }
     }
 
@@ -150,6 +167,10 @@ impl<S: GranuleAccess> Producer<S> {
             return Err(RingError::Corrupt);
         }
         self.consumed = consumed;
+        if self.position >= self.next_sweep {
+            self.stale.fill(u64::MAX);
+            self.next_sweep = self.position + SWEEP;
+        }
         Ok(())
     }
 
@@ -174,6 +195,9 @@ impl<S: GranuleAccess> Producer<S> {
         }
         let granule = self.granule();
         self.clear_behind(size);
+        if size > 1 {
+            self.mark_stale(granule + 1..granule + size);
+        }
         // SAFETY: these granules are free: `reserve` has seen them after the consumer's last use, and the consumer does
         // not read past the word at our position before it is published below.
         unsafe { self.memory.write_parts(granule, len, parts) };
@@ -275,11 +299,30 @@ impl<S: GranuleAccess> Producer<S> {
         }
     }
 
-    /// Clears the word behind the record, which marks that no record is there yet.
+    /// Clears the word behind the record if it may be bytes of a frame.
     #[inline(always)]
-    fn clear_behind(&self, granules: usize) {
+    fn clear_behind(&mut self, granules: usize) {
         let behind = (self.granule() + granules) % S::GRANULES;
-        self.memory.word(behind).store(0, Ordering::Relaxed);
+        let (bits, bit) = (&mut self.stale[behind / 64], 1 << (behind % 64));
+        if *bits & bit != 0 {
+            *bits &= !bit;
+            self.memory.word(behind).store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that these granules begin with bytes of a frame.
+    #[inline(always)]
+    fn mark_stale(&mut self, granules: Range<usize>) {
+        let (first, last) = (granules.start / 64, (granules.end - 1) / 64);
+        let low = u64::MAX << (granules.start % 64);
+        let high = u64::MAX >> (63 - (granules.end - 1) % 64);
+        if first == last {
+            self.stale[first] |= low & high;
+        } else {
+            self.stale[first] |= low;
+            self.stale[first + 1..last].fill(u64::MAX);
+            self.stale[last] |= high;
+        }
     }
 
     #[inline]
@@ -306,6 +349,26 @@ impl<S: GranuleAccess> Consumer<S> {
             position: 0,
             streak: 0,
         }
+    }
+
+    /// Passes the oldest frame in place, and its flags, to `f`, and frees its room afterwards, if it is there and has that
+    /// stamp and no other flags than [`INVITES`]. Returns false without effect if not: [`Consumer::pop`] tells why.
+    #[inline(always)]
+    pub(super) fn pop_plain(&mut self, stamp: u32, f: impl FnOnce(&[u8], u32)) -> bool {
+        let word = self.memory.word(self.granule()).load(Ordering::Acquire);
+        let other = word as u32 ^ stamp;
+        let len = (other & !INVITES) as usize;
+        if (word >> 32) as u32 != tag(self.position) || !self.fits(len) {
+            return false;
+        }
+        self.prefetch();
+        // SAFETY: as in `pop`.
+        unsafe {
+            self.memory
+                .read(self.granule(), len, |bytes| f(bytes, other & INVITES))
+        };
+        self.advance(granules(len));
+        true
     }
 
     /// Passes the oldest frame in place, and its flags, to `f`, and frees its room afterwards. Returns false if there is
@@ -367,7 +430,15 @@ impl<S: GranuleAccess> Consumer<S> {
     /// Returns whether there is a record, valid or not.
     #[inline]
     pub(super) fn has_next(&self) -> bool {
-        self.memory.word(self.granule()).load(Ordering::Acquire) != 0
+        let word = self.memory.word(self.granule()).load(Ordering::Acquire);
+        (word >> 32) as u32 == tag(self.position) || !self.is_old(word)
+    }
+
+    /// Returns whether the word is 0, or that of a record that was there before.
+    #[inline]
+    fn is_old(&self, word: u64) -> bool {
+        let differs = (word >> 32) as u32 ^ tag(self.position);
+        word == 0 || differs.is_multiple_of(2 * S::GRANULES as u32)
     }
 
     #[inline]
@@ -376,39 +447,51 @@ impl<S: GranuleAccess> Consumer<S> {
     }
 
     /// Returns the length of the oldest frame in bytes, and its flags.
-    #[inline]
     fn front(&mut self) -> Result<Option<(usize, u32)>, RingError> {
-        let word = self.memory.word(self.granule()).load(Ordering::Acquire);
-        if word == 0 {
+        let Some(word) = self.word()? else {
             return Ok(None);
-        }
-        if word as u32 & GAP == 0 {
+        };
+        if word & GAP == 0 {
             return self.validate(word).map(Some);
         }
         self.skip(word)?;
         // A record follows a gap.
-        match self.memory.word(self.granule()).load(Ordering::Acquire) {
-            0 => Ok(None),
-            word => self.validate(word).map(Some),
+        match self.word()? {
+            None => Ok(None),
+            Some(word) => self.validate(word).map(Some),
         }
     }
 
-    /// Checks that a record ends inside the ring and has the tag of its position.
-    #[inline]
-    fn validate(&self, word: u64) -> Result<(usize, u32), RingError> {
-        let len = (word as u32 & !FLAGS) as usize;
-        let fits = len <= limit(S::GRANULES) && self.granule() + granules(len) <= S::GRANULES;
-        if fits && (word >> 32) as u32 == tag(self.position) {
-            Ok((len, word as u32 & FLAGS))
+    /// Returns length and flags of the record at the position, if there is one with its tag.
+    fn word(&self) -> Result<Option<u32>, RingError> {
+        let word = self.memory.word(self.granule()).load(Ordering::Acquire);
+        if (word >> 32) as u32 == tag(self.position) {
+            Ok(Some(word as u32))
+        } else if self.is_old(word) {
+            Ok(None)
         } else {
             Err(RingError::Corrupt)
         }
     }
 
-    fn skip(&mut self, word: u64) -> Result<(), RingError> {
-        let gap = (word as u32 & !GAP) as usize;
-        let fits = (1..=S::GRANULES - self.granule()).contains(&gap);
-        if !fits || (word >> 32) as u32 != tag(self.position) {
+    fn validate(&self, word: u32) -> Result<(usize, u32), RingError> {
+        let len = (word & !FLAGS) as usize;
+        match self.fits(len) {
+            true => Ok((len, word & FLAGS)),
+            false => Err(RingError::Corrupt),
+        }
+    }
+
+    /// Returns whether a record with that length is allowed and ends inside the ring.
+    #[inline(always)]
+    fn fits(&self, len: usize) -> bool {
+        len <= limit(S::GRANULES)
+            && len <= S::GRANULES * GRANULE - (self.granule() * GRANULE + WORD)
+    }
+
+    fn skip(&mut self, word: u32) -> Result<(), RingError> {
+        let gap = (word & !GAP) as usize;
+        if !(1..=S::GRANULES - self.granule()).contains(&gap) {
             return Err(RingError::Corrupt);
         }
         self.advance(gap);
@@ -445,7 +528,7 @@ const FLAGS: u32 = EXPOSED | LONG | INVITES | STAMP;
 /// Returns the tag of a record at that position; never 0.
 #[inline]
 pub(super) fn tag(position: u64) -> u32 {
-    (position as u32) << 1 | 1
+    ((position as u32) << 1 | 1) & (u32::MAX >> (u32::BITS - TAG_BITS))
 }
 
 #[inline]

@@ -49,6 +49,7 @@ impl Side<'_> {
             looks,
             &mut taken,
             of_mail,
+            of_mail,
             |taken, bytes, flags| {
                 assert_eq!(flags, 0);
                 *taken = Some(bytes.to_vec());
