@@ -15,43 +15,57 @@ fn simulate<'a>(words: impl IntoIterator<Item = &'a str>) -> Outcome {
 }
 
 /// Each block of the page that begins with a command is what that command prints, and each drawing what it draws: the
-/// page cannot become older than the program.
+/// page cannot become older than the program. With UPDATE_EXPECT=1 the test writes the page instead.
 #[test]
 fn the_page_shows_what_the_command_prints() {
-    let page = repository().join("mpi-facade/pombo/adaptive.md");
-    let page = fs::read_to_string(page).expect("the page");
-    let blocks: Vec<&str> = page.split("```").skip(1).step_by(2).collect();
+    let update = std::env::var_os("UPDATE_EXPECT").is_some();
+    let file = repository().join("mpi-facade/pombo/adaptive.md");
+    let page = fs::read_to_string(&file).expect("the page");
+    let mut fresh_page = page.clone();
     let mut compared = 0;
-    for block in blocks {
-        let Some(block) = block.strip_prefix("text\n$ pombo simulate ") else {
+    for block in page.split("```").skip(1).step_by(2) {
+        let Some(shown) = block.strip_prefix("text\n$ pombo simulate ") else {
             continue;
         };
-        let (command, printed) = block.split_once('\n').expect("a line and an output");
+        let (command, printed) = shown.split_once('\n').expect("a line and an output");
         let fresh = directory("simulate-page").join("fresh.svg");
         let mut words: Vec<&str> = command.split_whitespace().collect();
         let drawing = words.iter().position(|word| *word == "--svg");
-        let committed = drawing.map(|at| words[at + 1]);
-        let path = fresh.to_str().expect("a path of text");
+        let committed = drawing.map(|at| repository().join(words[at + 1]));
         if let Some(at) = drawing {
-            words[at + 1] = path;
+            words[at + 1] = fresh.to_str().expect("a path of text");
         }
         let outcome = simulate(words);
         assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{command}");
-        assert_eq!(
-            outcome.out.trim_end(),
-            printed.trim_end(),
-            "{command}: put this into the page"
-        );
-        if let Some(committed) = committed {
-            let read = |path: &Path| fs::read_to_string(path).expect("a drawing");
-            assert!(
-                read(&repository().join(committed)) == read(&fresh),
-                "{committed}: draw it again with: pombo simulate {command}"
+        let out = outcome.out.trim_end();
+        if update {
+            let block_now = format!("text\n$ pombo simulate {command}\n{out}\n");
+            fresh_page = fresh_page.replace(block, &block_now);
+        } else {
+            assert_eq!(
+                out,
+                printed.trim_end(),
+                "{command}: run this test with UPDATE_EXPECT=1"
             );
+        }
+        if let Some(committed) = committed {
+            let drawn = fs::read_to_string(&fresh).expect("a fresh drawing");
+            if update {
+                fs::write(&committed, drawn).expect("the drawing to be written");
+            } else {
+                let shown = fs::read_to_string(&committed).expect("the committed drawing");
+                assert!(
+                    shown == drawn,
+                    "{command}: run this test with UPDATE_EXPECT=1"
+                );
+            }
         }
         compared += 1;
     }
     assert!(compared >= 6, "the page has {compared} blocks");
+    if update {
+        fs::write(&file, fresh_page).expect("the page to be written");
+    }
 }
 
 /// A line for each number of broadcasts and each tree, and a bar for each line.
