@@ -2,6 +2,7 @@
 
 use crate::any::{Any, AnyTree, shapes, topologies};
 use pombo_collective::topology::*;
+use pombo_netdrivers::fault::SeededRng;
 
 const RANKS: std::ops::RangeInclusive<usize> = 1..=17;
 
@@ -258,4 +259,38 @@ fn a_composition_has_one_lower_topology_for_every_node() {
         Nested::new(Linear::new(2), &rings).map(|both| both.ranks()),
         Some(6)
     );
+}
+
+/// Any map of sites gives a tree in which only the root sends to another site, once to each.
+#[test]
+fn two_levels_are_trees() {
+    let mut rng = SeededRng::new(17);
+    for ranks in RANKS {
+        for root in 0..ranks {
+            let sites = 1 + rng.index(5);
+            let site_of: Vec<usize> = (0..ranks).map(|_| 10 * rng.index(sites)).collect();
+            let tree = |rank| TwoLevel::new(&site_of, rank, root);
+            let name = format!("two levels {site_of:?}");
+            let erased: &'static [usize] = site_of.clone().leak();
+            check_tree(&name, ranks, root, |rank| {
+                AnyTree::of(TwoLevel::new(erased, rank, root))
+            });
+            let mut reached: Vec<usize> =
+                tree(root).children().map(|child| site_of[child]).collect();
+            reached.retain(|site| *site != site_of[root]);
+            let mut others = site_of.clone();
+            others.retain(|site| *site != site_of[root]);
+            others.sort_unstable();
+            others.dedup();
+            reached.sort_unstable();
+            assert_eq!(reached, others, "{name}, root {root}");
+            for rank in (0..ranks).filter(|rank| *rank != root) {
+                let mut children = tree(rank).children();
+                assert!(
+                    children.all(|child| site_of[child] == site_of[rank]),
+                    "{name}"
+                );
+            }
+        }
+    }
 }

@@ -268,3 +268,25 @@ fn the_blocked_binomial_tree() {
         assert!(of(8).eq(Rooted::new(Sequential, rank, 8, 0).children().rev()));
     }
 }
+
+/// The tree that the paper on adaptive spanning trees calls MagPIe-like: 24 processes on six sites, root 12. A message
+/// comes to 0 over one link between sites, where the binomial tree takes two.
+#[test]
+fn the_two_level_tree_of_six_sites() {
+    let site_of: [usize; 24] = core::array::from_fn(|rank| rank / 4);
+    let children = |rank| {
+        TwoLevel::new(&site_of, rank, 12)
+            .children()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(children(12), [0, 4, 8, 16, 20, 14, 13]);
+    assert_eq!(
+        (children(14), children(0), children(2)),
+        (vec![15], vec![2, 1], vec![3])
+    );
+    let binomial = |rank| Rooted::new(Binomial, rank, 24, 12).parent();
+    assert_eq!(
+        (binomial(0), binomial(20), binomial(8), binomial(4)),
+        (Some(20), Some(12), Some(4), Some(12))
+    );
+}

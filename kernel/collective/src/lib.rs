@@ -112,6 +112,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod adaptive;
 mod barrier;
 mod blocks;
 mod comm_executor;

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::error::Error;
 use crate::version::VERSION;
-use crate::{bench, capture, demo, explain, info, install, run, setup, tree};
+use crate::{bench, capture, demo, explain, info, install, run, setup, simulate, tree};
 
 /// Run message-passing programs on this machine
 ///
@@ -67,6 +67,8 @@ enum Action {
     Bench(bench::Options),
     /// Print the latency of broadcast trees for given times of a message, and the best tree
     Tree(tree::Options),
+    /// Simulate broadcasts over sites, along fixed trees and along a spanning tree that adapts to changes
+    Simulate(simulate::Options),
 }
 
 /// Parses the command line, without `argv[0]`, and runs the subcommand.
@@ -87,6 +89,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),
         Action::Tree(options) => tree::main(&options),
+        Action::Simulate(options) => simulate::main(&options),
     }
 }
 

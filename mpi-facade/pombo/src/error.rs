@@ -11,6 +11,7 @@ use pombo_netdrivers::ethernet::EthernetError;
 use pombo_netdrivers::shm::ShmError;
 
 use crate::console::warn;
+use crate::simulate::Failure;
 
 /// A failure of the launcher itself; a failing rank is not one.
 #[derive(Debug)]
@@ -54,6 +55,14 @@ pub(crate) enum Error {
     Start { rank: usize, source: io::Error },
     /// A host file lists no hosts, or has an invalid line.
     HostFile { path: PathBuf, line: Option<String> },
+    /// A file of sites is wrong.
+    Sites {
+        path: PathBuf,
+        line: Option<usize>,
+        what: String,
+    },
+    /// The simulated distributed algorithm failed.
+    Simulation { failure: Failure },
     /// A process belongs to no job.
     NoJob { process: u32 },
     /// No launcher that starts ranks on other hosts was found.
@@ -241,6 +250,17 @@ impl fmt::Display for Error {
                 }
                 f.write_str(": write a host on a line, with :N or slots=N behind it for N ranks")
             }
+            Error::Sites { path, line, what } => {
+                write!(f, "{}", path.display())?;
+                if let Some(line) = line {
+                    write!(f, ", line {line}")?;
+                }
+                write!(f, ": {what}")
+            }
+            Error::Simulation { failure } => write!(
+                f,
+                "the simulation failed, which is a defect of Pombo: {failure}; please report it with the file of sites"
+            ),
             Error::NoJob { process } => write!(
                 f,
                 "process {process} is in no job of pombo: name the launcher (`pgrep -a mpirun`, `pgrep -a pombo`) or a \

@@ -17,6 +17,8 @@ mod library;
 mod procfs;
 mod run;
 mod setup;
+mod simulate;
+mod sites;
 mod tree;
 mod variables;
 mod version;

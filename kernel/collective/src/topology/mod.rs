@@ -14,7 +14,7 @@
 //! | [`TreeNetwork`], a network that is a tree itself | farthest first | along the links | ascending |
 //! | [`Nested`], any in any | upper line, each host replaced by its own | upper tree over the leaders | host by host |
 //!
-//! Trees that belong to no network are [`Rooted`] [`Shape`]s.
+//! Trees that belong to no network are [`Rooted`] [`Shape`]s; [`TwoLevel`] is the one that knows which ranks are close.
 
 mod circle;
 mod complete_star_bus;
@@ -28,6 +28,7 @@ mod rank_range;
 mod routed_tree;
 mod tree;
 mod tree_shapes;
+mod two_level;
 
 pub use circle::Circle;
 pub use complete_star_bus::{Bus, Complete, Others, Star, TreeNetwork};
@@ -41,6 +42,7 @@ pub use rank_range::RankRange;
 pub use routed_tree::{FarthestFirst, Links, Routed, UpstreamRanks};
 pub use tree::{Children, Contiguous, Ranges, Rooted, Shape, Tree};
 pub use tree_shapes::{Binomial, Blocked, Chain, Kary, Sequential};
+pub use two_level::TwoLevel;
 
 /// A network as collective operations see it. The caller ensures that ranks and roots are below [`Topology::ranks`].
 pub trait Topology: Copy {

@@ -1,0 +1,14 @@
+//! Tests the adaptive minimum spanning tree: processes that know only their own links, under random delays, against
+//! Kruskal's algorithm on the whole graph.
+#![allow(unreachable_pub, reason = "modules of one test")]
+
+#[path = "adaptive/build.rs"]
+mod build;
+#[path = "adaptive/changes.rs"]
+mod changes;
+#[path = "adaptive/deaths.rs"]
+mod deaths;
+#[path = "adaptive/graph.rs"]
+mod graph;
+#[path = "adaptive/network.rs"]
+mod network;
