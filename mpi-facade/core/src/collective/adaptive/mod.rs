@@ -1,0 +1,145 @@
+//! Broadcast and reduce along a minimum spanning tree of measured latencies that adapts to their changes. Source: A.
+//!
+//! Every communicator has a tree of its own, built in its first such call by messages between neighbours; nobody knows
+//! the whole graph. Every n-th call adapts it: `POMBO_ADAPTIVE_EVERY`, `POMBO_ADAPTIVE_THRESHOLD`. The calls of a
+//! communicator are counted alike by all its ranks, so all adapt in the same call. Any rank may be the root: the parent
+//! of a broadcast is the neighbour whose message comes, that of a reduction the last one whose message does not.
+//!
+//! The messages of the tree have a context of their own. They are answered in every call that waits: see [`tree`].
+//!
+//! A rank that has ended fails the call that needs it, at all ranks that wait in it, and every later one.
+
+mod clock;
+mod frames;
+mod links;
+mod tree;
+
+use super::flat_movement::broadcast_along;
+use super::flat_reductions::{Reduced, reduce_along};
+use super::listed_tree::ListedTree;
+use super::prepare::{Call, CallError};
+use super::Buffer;
+use crate::any_source_failure;
+use crate::error::Error;
+use crate::explanation;
+use crate::message_header::MpiPattern;
+use crate::runtime::world::{CommError, World};
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use core::ffi::c_int;
+use tree::{CommTree, Trees};
+
+/// Runs `MPI_Bcast`.
+pub(super) fn broadcast(call: &mut Call<'_>, buffer: Buffer<'_>) -> Result<bool, CallError> {
+    let region = buffer.region(call.datatypes(), 1)?;
+    let branches = enter(call)?;
+    let parent = match call.position.is_root() {
+        true => None,
+        false => Some(sender(call)?),
+    };
+    let ready = broadcast_along(call, region, below(branches, parent))?;
+    call.run_part(ready)?;
+    Ok(true)
+}
+
+/// Runs `MPI_Reduce` of an operation that commutes.
+pub(super) fn reduce(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bool, CallError> {
+    let branches = enter(call)?;
+    let parent = match call.position.is_root() {
+        true => None,
+        false => Some(last_to_send(call, &branches)?),
+    };
+    let ready = reduce_along(call, reduced, below(branches, parent))?;
+    call.run_part(ready)?;
+    Ok(true)
+}
+
+/// Returns the tree of a rank with these neighbours.
+fn below(mut branches: Vec<usize>, parent: Option<usize>) -> ListedTree {
+    branches.retain(|&rank| Some(rank) != parent);
+    ListedTree {
+        parent,
+        children: Rc::from(branches),
+    }
+}
+
+/// Builds or adapts the tree, where this call is to; returns the ranks of this one's neighbours in it.
+fn enter(call: &mut Call<'_>) -> Result<Vec<usize>, CallError> {
+    let record = call.record()?;
+    let (context, own, peers) = (record.context, record.rank, record.peers.clone());
+    let trees: &mut Trees = call.world.objects.extensions.get();
+    let first = trees.is_empty();
+    let tree = trees.of(context, || CommTree::new(context, own, &peers));
+    tree.begin_call();
+    if first {
+        call.world.register(tree::progress);
+    }
+    wait(call, |world| {
+        let trees: &mut Trees = world.objects.extensions.get();
+        Ok(match trees.get(context) {
+            Some(tree) => tree.branches()?,
+            None => None,
+        })
+    })
+}
+
+/// Returns the rank whose message of this call is the first.
+fn sender(call: &mut Call<'_>) -> Result<usize, CallError> {
+    let pattern = pattern(call, None)?;
+    let envelope = wait(call, |world| Ok(world.kernel.probe(pattern)?))?;
+    let rank = call.record()?.rank_of(envelope.peer());
+    Ok(usize::try_from(rank).unwrap_or(0))
+}
+
+/// Returns the only one of the branches whose message of this call has not come, when those of the others have.
+fn last_to_send(call: &mut Call<'_>, branches: &[usize]) -> Result<usize, CallError> {
+    let mut missing = Vec::new();
+    for &rank in branches {
+        missing.push((rank, pattern(call, Some(rank))?));
+    }
+    wait(call, |world| {
+        let mut place = 0;
+        while let Some(&(rank, pattern)) = missing.get(place) {
+            match world.kernel.probe(pattern)? {
+                _ if missing.len() == 1 => return Ok(Some(rank)),
+                Some(_) => drop(missing.swap_remove(place)),
+                None => place += 1,
+            }
+        }
+        Ok(None)
+    })
+}
+
+/// Returns the pattern of this call's messages, of that rank or of any.
+fn pattern(call: &mut Call<'_>, from: Option<usize>) -> Result<MpiPattern, Error> {
+    let tag = call.tag();
+    let record = call.record()?;
+    let peer = from.map(|rank| record.peer(rank as c_int)).transpose()?;
+    Ok(MpiPattern::new(record.context * 2 + 1, peer, Some(tag)))
+}
+
+/// Waits until `over` returns a value, or a rank of the communicator has ended.
+fn wait<R>(
+    call: &mut Call<'_>,
+    mut over: impl FnMut(&mut World) -> Result<Option<R>, CommError>,
+) -> Result<R, CallError> {
+    let (index, comm) = (call.index, call.comm);
+    let context = call.record()?.context * 2;
+    let idle = call.world.first_idle();
+    let done = call.world.until_after(idle, |world| {
+        let done = over(world).map_err(|failure| CommError::new(failure.error, comm))?;
+        let idle = world.idle_counts.waiting;
+        if done.is_none() && any_source_failure::is_due(idle) {
+            if let Some(peer) = any_source_failure::dead_member(world, index) {
+                let rank = c_int::from(peer.0);
+                return Err(CommError::new(Error::PeerLost { rank }, comm));
+            }
+            explanation::attend(world, idle, |world| {
+                explanation::add_collective(world, context);
+            });
+        }
+        Ok(done)
+    });
+    done.map_err(CallError::Failed)
+}
+
