@@ -2,6 +2,8 @@
 //! Kruskal's algorithm on the whole graph.
 #![allow(unreachable_pub, reason = "modules of one test")]
 
+#[path = "adaptive/address_spaces.rs"]
+mod address_spaces;
 #[path = "adaptive/build.rs"]
 mod build;
 #[path = "adaptive/changes.rs"]
@@ -10,5 +12,9 @@ mod changes;
 mod deaths;
 #[path = "adaptive/graph.rs"]
 mod graph;
+#[path = "adaptive/hostile.rs"]
+mod hostile;
+#[path = "adaptive/monitor.rs"]
+mod monitor;
 #[path = "adaptive/network.rs"]
 mod network;

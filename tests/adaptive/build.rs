@@ -17,7 +17,7 @@ pub fn cases(usual: u64) -> u64 {
 fn build_is_kruskals_tree() {
     let mut longest = 0;
     for seed in 0..cases(10_000) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let most = [6, 12, 32][random.below(3)];
         let graph = Graph::random(&mut random, most);
         let number = graph.processes.len() as u32;

@@ -34,7 +34,7 @@ pub fn built(random: &mut Random, most: usize) -> (Graph, Network) {
 #[test]
 fn adapted_tree_is_a_fresh_one() {
     for seed in 0..cases(1_000) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let most = [6, 12, 32][random.below(3)];
         let (mut graph, mut network) = built(&mut random, most);
         for round in 1..=5 {
@@ -70,7 +70,7 @@ fn adapted_tree_is_a_fresh_one() {
 #[test]
 fn round_without_changes_costs_one_pair_of_waves_for_each_detector() {
     for seed in 0..cases(500) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (_, mut network) = built(&mut random, 24);
         let before = totals(&network);
         network.all_in_any_order(&mut random, |process| {
@@ -101,7 +101,7 @@ fn totals(network: &Network) -> Vec<u32> {
 #[test]
 fn harmless_changes_cause_no_search() {
     for seed in 0..cases(500) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (graph, mut network) = built(&mut random, 24);
         let tree = graph.minimum_spanning_tree();
         let searched = network.sent(Kind::Test) + network.sent(Kind::Connect);

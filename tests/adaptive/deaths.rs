@@ -7,7 +7,7 @@ use crate::network::Network;
 use std::collections::BTreeSet;
 
 /// Kills a process: what it has sent arrives, all who have a link to it learn of it in any order after that.
-fn kill(graph: &mut Graph, network: &mut Network, random: &mut Random, victim: u32) {
+pub fn kill(graph: &mut Graph, network: &mut Network, random: &mut Random, victim: u32) {
     let neighbours: Vec<u32> = network
         .process(victim)
         .links()
@@ -36,7 +36,7 @@ fn kill(graph: &mut Graph, network: &mut Network, random: &mut Random, victim: u
 fn survivors_get_a_tree() {
     let mut apart = 0;
     for seed in 0..cases(1_000) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (mut graph, mut network) = if random.chance(50) {
             built(&mut random, 16)
         } else {

@@ -1,20 +1,22 @@
 //! Random graphs, and the simplest algorithm that can be right for their minimum spanning trees.
 
+use pombo_netdrivers::fault::SeededRng;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A generator of pseudo-random numbers: splitmix64.
-pub struct Random(pub u64);
+/// Random choices.
+pub struct Random(SeededRng);
 
 impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(SeededRng::new(seed))
+    }
+
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
+        self.0.below(u64::MAX)
     }
 
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
+        self.0.index(bound)
     }
 
     pub fn chance(&mut self, percent: usize) -> bool {
@@ -80,6 +82,14 @@ impl Graph {
             }
         }
         tree
+    }
+
+    pub fn neighbours(&self, of: u32) -> impl Iterator<Item = u32> {
+        self.links.keys().filter_map(move |&(low, high)| match of {
+            _ if of == low => Some(high),
+            _ if of == high => Some(low),
+            _ => None,
+        })
     }
 
     pub fn measured(&self, at: u32, neighbour: u32) -> u64 {

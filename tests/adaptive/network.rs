@@ -12,19 +12,16 @@ pub struct Network {
     active: Vec<(u32, u32)>,
     /// How often a transport takes what a process puts out, in per cent of its calls.
     eagerness: usize,
-    pub delivered: usize,
+    /// What is delivered, with its sender and receiver, if somebody wants to know.
+    pub record: Option<VecDeque<(u32, u32, Message)>>,
     pub longest_queue: usize,
 }
 
 impl Network {
     pub fn new(graph: &Graph, announced: u32) -> Network {
         let processes = graph.processes.iter().map(|&me| {
-            let links = graph.links.keys().filter_map(|&(low, high)| match me {
-                _ if me == low => Some(high),
-                _ if me == high => Some(low),
-                _ => None,
-            });
-            let links: Vec<Link> = links
+            let links: Vec<Link> = graph
+                .neighbours(me)
                 .map(|other| Link::new(other, graph.measured(me, other)))
                 .collect();
             (
@@ -37,7 +34,7 @@ impl Network {
             under_way: BTreeMap::new(),
             active: Vec::new(),
             eagerness: [3, 30, 100][graph.links.len() % 3],
-            delivered: 0,
+            record: None,
             longest_queue: 0,
         }
     }
@@ -88,7 +85,9 @@ impl Network {
                 self.collect(to);
             }
         }
-        self.delivered += 1;
+        if let Some(record) = &mut self.record {
+            record.push_back((from, to, message));
+        }
         true
     }
 

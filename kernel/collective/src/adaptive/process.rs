@@ -100,7 +100,8 @@ impl<L: AsRef<[Link]> + AsMut<[Link]>> Process<L> {
     /// # Errors
     /// `NoSuchLink`, `Malformed` or `Unexpected`: the message is dropped and counted.
     pub fn receive(&mut self, link: usize, message: &Message) -> Result<(), AdaptiveError> {
-        let taken = self.live(link).and_then(|()| self.take(link, message));
+        let taken = self.live(link);
+        let taken = taken.and_then(|()| self.machine().dispatch(link, message));
         if taken.is_err() {
             let dropped = &mut self.state.counters.dropped;
             *dropped = dropped.saturating_add(1);
@@ -198,10 +199,6 @@ impl<L: AsRef<[Link]> + AsMut<[Link]>> Process<L> {
         live.then_some(()).ok_or(AdaptiveError::NoSuchLink(link))
     }
 
-    fn take(&mut self, link: usize, message: &Message) -> Result<(), AdaptiveError> {
-        self.machine().take(link, message)
-    }
-
     /// Does what follows from a call.
     fn settle(&mut self) {
         let mut machine = self.machine();
@@ -229,7 +226,7 @@ impl Machine<'_> {
         true
     }
 
-    fn take(&mut self, link: usize, message: &Message) -> Result<(), AdaptiveError> {
+    fn dispatch(&mut self, link: usize, message: &Message) -> Result<(), AdaptiveError> {
         let kind = message.kind()?;
         let epoch = message.epoch.get();
         if epoch > self.state.epoch && kind == Kind::Weight && message.round.get() == 0 {
