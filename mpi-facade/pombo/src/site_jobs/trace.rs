@@ -1,8 +1,8 @@
 //! Links that change, from a seed. Only `traces` uses it.
 //!
-//! Every link between two hosts is good or congested. A good one takes 1 to 3 ms, a congested one 20 to 40 ms, drawn
+//! Every link between two hosts is good or congested. A good one takes 0.3 to 1 ms, a congested one 4 to 8 ms, drawn
 //! anew at each change. At the beginning a link is congested with the probability of a third; a state lasts between 0.2
-//! and 1.8 times its mean, evenly: 1 s congested, 2 s good. So at any time a third of the links is congested.
+//! and 1.8 times its mean, evenly: 3 s congested, 6 s good. So at any time a third of the links is congested.
 
 use pombo_netdrivers::fault::SeededRng;
 
@@ -15,6 +15,8 @@ pub(super) const SITE_OF: [usize; HOSTS] = [0, 0, 1, 1, 2, 2];
 /// The time that traces cover, in ns: longer than a job takes.
 const END: u64 = 60_000_000_000;
 const MS: u64 = 1_000_000;
+/// The least latency of a congested link, in ns.
+const CONGESTED: u64 = 4 * MS;
 
 /// Returns the trace of a seed.
 pub(super) fn of(seed: u64) -> Vec<Change> {
@@ -28,8 +30,8 @@ pub(super) fn of(seed: u64) -> Vec<Change> {
             let mut part = rng.below(1000);
             while time < END {
                 let (latency, mean) = match is_congested {
-                    true => (20 * MS + rng.below(20 * MS), 1000 * MS),
-                    false => (MS + rng.below(2 * MS), 2000 * MS),
+                    true => (CONGESTED + rng.below(4 * MS), 3000 * MS),
+                    false => (3 * MS / 10 + rng.below(7 * MS / 10), 6000 * MS),
                 };
                 changes.push(Change {
                     time,
@@ -63,9 +65,9 @@ mod tests {
                     for pair in link.windows(2) {
                         let lasts = pair[1].time - pair[0].time;
                         all += lasts;
-                        let slow = pair[0].latency >= 20 * MS;
+                        let slow = pair[0].latency >= CONGESTED;
                         congested += if slow { lasts } else { 0 };
-                        assert_ne!(slow, pair[1].latency >= 20 * MS);
+                        assert_ne!(slow, pair[1].latency >= CONGESTED);
                     }
                 }
             }

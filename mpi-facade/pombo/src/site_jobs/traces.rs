@@ -17,6 +17,9 @@ use crate::error::Error;
 
 const SOURCE: &str = include_str!("../../../../examples/ported/rounds.c");
 
+/// The longest time that a rank computes in a round.
+const MOST_MICROSECONDS: u32 = 1000;
+
 /// The traces, and what is done with the results.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -24,13 +27,13 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SEEDS", default_value = "1-20", value_parser = seeds)]
     seeds: (u64, u64),
     /// Rounds of the program
-    #[arg(long, value_name = "N", default_value_t = 150)]
+    #[arg(long, value_name = "N", default_value_t = 300)]
     rounds: u32,
     /// Bytes of each broadcast
     #[arg(long, value_name = "N", default_value_t = 24)]
     bytes: u32,
     /// Calls after which the tree adapts
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 32)]
     every: u32,
     /// Draw the times
     #[arg(long, value_name = "FILE")]
@@ -38,6 +41,9 @@ pub(crate) struct Options {
     /// Fail if the adaptive tree is first in fewer traces
     #[arg(long, value_name = "N")]
     least: Option<usize>,
+    /// Print the delays of every trace, as POMBO_FAULT_DELAY takes them, and run nothing
+    #[arg(long)]
+    print: bool,
     /// Directory for the program
     #[arg(long, value_name = "DIR", default_value = "pombo-sites")]
     directory: PathBuf,
@@ -71,6 +77,11 @@ impl Times {
 
 /// Runs all traces and prints a table.
 pub(super) fn main(options: &Options) -> Result<u8, Error> {
+    let seeds = options.seeds.0..=options.seeds.1;
+    if options.print {
+        seeds.for_each(|seed| tell(&delays(seed)));
+        return Ok(0);
+    }
     if !options.inside {
         let words = std::env::args_os().skip(1);
         let words: Vec<_> = words.chain([INSIDE.into()]).collect();
@@ -86,8 +97,7 @@ pub(super) fn main(options: &Options) -> Result<u8, Error> {
     let script = placement::prepare()?;
     tell(&heading());
     let mut all = Vec::new();
-    for seed in options.seeds.0..=options.seeds.1 {
-        let delays = placement::delays(trace::HOSTS, trace::HOSTS, &trace::of(seed));
+    for seed in seeds {
         let mut times = Times {
             seed,
             seconds: [f64::INFINITY; TREES.len()],
@@ -96,9 +106,9 @@ pub(super) fn main(options: &Options) -> Result<u8, Error> {
             let mut command = Command::new("/proc/self/exe");
             command.args(["run", "-n", &trace::HOSTS.to_string()]);
             command.arg(&script).arg(trace::HOSTS.to_string()).arg(&program);
-            command.args([options.rounds, options.bytes, 2000].map(|word| word.to_string()));
+            command.args([options.rounds, options.bytes, MOST_MICROSECONDS].map(|word| word.to_string()));
             command.arg(seed.to_string()).stdin(Stdio::null());
-            command.env("POMBO_NET", "udp:eth0").env("POMBO_FAULT_DELAY", &delays);
+            command.env("POMBO_NET", "udp:eth0").env("POMBO_FAULT_DELAY", delays(seed));
             command.env("POMBO_SITES", placement::sites(trace::HOSTS, &trace::SITE_OF));
             for operation in [Operation::Bcast, Operation::Reduce] {
                 command.env(TABLE[operation as usize].variable(), algorithm);
@@ -118,6 +128,10 @@ pub(super) fn main(options: &Options) -> Result<u8, Error> {
         written.map_err(Error::file("write", path))?;
     }
     Ok(u8::from(options.least.is_some_and(|least| first < least)))
+}
+
+fn delays(seed: u64) -> String {
+    placement::delays(trace::HOSTS, trace::HOSTS, &trace::of(seed))
 }
 
 /// Runs the program, and returns the seconds that it tells.
