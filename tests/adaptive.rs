@@ -18,3 +18,5 @@ mod hostile;
 mod monitor;
 #[path = "adaptive/network.rs"]
 mod network;
+#[path = "adaptive/orientation.rs"]
+mod orientation;

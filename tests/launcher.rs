@@ -19,6 +19,8 @@ mod options;
 mod output;
 #[path = "launcher/refusals.rs"]
 mod refusals;
+#[path = "launcher/simulate.rs"]
+mod simulate;
 #[path = "launcher/statistics.rs"]
 mod statistics;
 #[path = "launcher/support.rs"]

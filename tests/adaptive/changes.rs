@@ -127,3 +127,56 @@ fn harmless_changes_cause_no_search() {
         assert_eq!(after, searched, "seed {seed}");
     }
 }
+
+/// One link outside the tree becomes better: only heavier links of its cycle leave, each of which is joined again by one
+/// Connect or two; and none if it is still the heaviest.
+#[test]
+fn one_recovered_link_costs_its_cycle() {
+    let mut broken = 0;
+    for seed in 0..cases(1_000) {
+        let mut random = Random::new(seed);
+        let (mut graph, mut network) = built(&mut random, 24);
+        let tree = graph.minimum_spanning_tree();
+        let outside: Vec<_> = graph
+            .links
+            .keys()
+            .filter(|pair| !tree.contains(pair))
+            .copied()
+            .collect();
+        let Some(&(low, high)) = outside.get(random.below(outside.len().max(1))) else {
+            continue;
+        };
+        let weights = graph.links[&(low, high)];
+        let weight = random.below(1 + weights.0.max(weights.1) as usize) as u64;
+        graph.links.insert((low, high), (weight, weight));
+        for (at, neighbour) in [(low, high), (high, low)] {
+            let process = network.process(at);
+            let link = process.link_to(neighbour).expect("a neighbour");
+            process.set_weight(link, weight).expect("a link");
+        }
+        let heavier = graph.path(&tree, low, high).into_iter().filter(|&pair| {
+            let weights = graph.links[&pair];
+            (weights.0.max(weights.1), pair) > (weight, (low, high))
+        });
+        let heavier = heavier.count() as u32;
+        let before = (network.sent(Kind::Connect), network.sent(Kind::Recover));
+        network.all_in_any_order(&mut random, |process| {
+            process.adapt();
+        });
+        network.run(&mut random);
+        let connects = network.sent(Kind::Connect) - before.0;
+        assert!(
+            (heavier..=2 * heavier).contains(&connects),
+            "seed {seed}: {connects}, {heavier}"
+        );
+        let torn = network.sent(Kind::Recover) - before.1;
+        assert_eq!(
+            torn,
+            if heavier > 0 { tree.len() as u32 } else { 0 },
+            "seed {seed}"
+        );
+        assert_eq!(network.tree(), graph.minimum_spanning_tree(), "seed {seed}");
+        broken += usize::from(heavier > 0);
+    }
+    assert!(broken > 100, "{broken}");
+}

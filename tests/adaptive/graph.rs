@@ -104,6 +104,22 @@ impl Graph {
             .retain(|&(low, high), _| low != process && high != process);
     }
 
+    /// The links of a tree between two processes.
+    pub fn path(&self, tree: &BTreeSet<Pair>, from: u32, to: u32) -> Vec<Pair> {
+        let mut paths = BTreeMap::from([(from, Vec::new())]);
+        while !paths.contains_key(&to) {
+            for &(low, high) in tree {
+                for (here, there) in [(low, high), (high, low)] {
+                    if let (Some(path), None) = (paths.get(&here), paths.get(&there)) {
+                        let path = path.iter().copied().chain([(low, high)]).collect();
+                        paths.insert(there, path);
+                    }
+                }
+            }
+        }
+        paths.remove(&to).expect("a path")
+    }
+
     /// The processes that can be reached from one, itself included.
     pub fn reachable(&self, from: u32) -> BTreeSet<u32> {
         let mut reached = BTreeSet::from([from]);

@@ -4,7 +4,8 @@
 //! memory: an [`Executor`] carries the steps out, over a communicator ([`CommCall`]), over MPI or over anything else
 //! that sends and receives. [`Execution`] drives the steps without blocking: a caller polls it until it is complete, or
 //! keeps it and polls it now and then. An operation allocates nothing and stores only its position in the iterator.
-//! [`model`] estimates its cost. Only [`CommCall`] and the memory that it lends ([`SharedBytes`]) depend on the kernel.
+//! [`model`] estimates its cost; [`adaptive`] makes a tree of the links that are fast at present. Only [`CommCall`] and
+//! the memory that it lends ([`SharedBytes`]) depend on the kernel.
 //!
 //! ```
 //! use pombo_collective::{Blocks, CommCall, SharedBytes, Combining, OperationBuffers, Protocol, SharedMemory, allreduce};

@@ -40,7 +40,7 @@ impl Machine<'_> {
         }
         let state = &mut *self.state;
         state.epoch = epoch;
-        state.round = 0;
+        state.current = 0;
         state.tag = 0;
         state.phase = Phase::Failures;
         state.parent = None;
@@ -78,14 +78,14 @@ impl Machine<'_> {
             expect(!slot.heard && matches!(stage, Stage::Sleeping | Stage::Exchanging))?;
             slot.heard = true;
         } else {
-            let present = round == self.state.round;
+            let present = round == self.state.current;
             let open = matches!(stage, Stage::Wave | Stage::Waiting);
             let open = open && self.state.phase == Phase::Failures;
-            expect(slot.heard && (round > self.state.round || present && open))?;
+            expect(slot.heard && (round > self.state.current || present && open))?;
         }
         slot.peer = weight_of(message.weight.get());
         if round > 0 {
-            if round == self.state.round {
+            if round == self.state.current {
                 slot.target = slot.told.max(slot.peer);
             }
             self.post(link, Message::new(Kind::WeightAck).with_round(round));
@@ -99,7 +99,7 @@ impl Machine<'_> {
         message: &Message,
     ) -> Result<(), AdaptiveError> {
         let slot = &mut self.links[link];
-        expect(slot.unacknowledged && message.low.get() == self.state.round)?;
+        expect(slot.unacknowledged && message.low.get() == self.state.current)?;
         slot.unacknowledged = false;
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Machine<'_> {
     /// Enters the next round with the weights that are measured now.
     pub(super) fn enter_round(&mut self) {
         let state = &mut *self.state;
-        state.round = state.done.wrapping_add(1);
+        state.current = state.done.wrapping_add(1);
         state.stage = Stage::Waiting;
         state.leads = state.parent.is_none();
         for link in 0..self.links.len() {

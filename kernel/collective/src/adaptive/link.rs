@@ -15,6 +15,9 @@ pub(super) struct Fragment {
 }
 
 impl Fragment {
+    /// Less than the ends of every link.
+    pub(super) const ANY: Fragment = Fragment { low: 0, high: 0 };
+
     pub(super) fn of(one: u32, other: u32) -> Fragment {
         Fragment {
             low: one.min(other),

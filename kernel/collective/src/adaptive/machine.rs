@@ -59,6 +59,47 @@ pub(super) struct EarlyWave {
     pub(super) tag: u32,
 }
 
+/// What a subtree says of the links that became better and have one end in it, as its neighbours need no more: the
+/// lightest of them, and whether there are more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Recovered {
+    pub(super) lightest: EdgeWeight,
+    pub(super) more: bool,
+}
+
+impl Recovered {
+    pub(super) const NONE: Recovered = Recovered {
+        lightest: EdgeWeight::NONE,
+        more: false,
+    };
+
+    /// Joins what two parts of a subtree say. A link that both name closes its cycle here: nothing above is part of it.
+    /// If there are more links, which are not lighter, its weight stands for them, without ends.
+    pub(super) fn and(self, other: Recovered) -> Recovered {
+        let (one, two) = (self.lightest, other.lightest);
+        let more = self.more || other.more;
+        if one == EdgeWeight::NONE || two == EdgeWeight::NONE {
+            let lightest = one.min(two);
+            return Recovered { lightest, more };
+        }
+        if one == two && one.ends != Fragment::ANY {
+            let lightest = EdgeWeight {
+                ends: Fragment::ANY,
+                ..one
+            };
+            return if more {
+                Recovered { lightest, more }
+            } else {
+                Recovered::NONE
+            };
+        }
+        Recovered {
+            lightest: one.min(two),
+            more: true,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) me: u32,
@@ -68,7 +109,7 @@ pub(super) struct State {
     pub(super) members: u32,
     pub(super) epoch: u32,
     /// The present round; 0 in a build.
-    pub(super) round: u32,
+    pub(super) current: u32,
     /// The number of the last wave in this epoch.
     pub(super) tag: u32,
     /// Rounds that the caller has asked for, and those that are complete.
@@ -103,8 +144,8 @@ pub(super) struct State {
     // The wave: of the subtree, as far as it has answered.
     /// A link of the tree must leave.
     pub(super) dirty: bool,
-    /// The least weight of a link that became better.
-    pub(super) recovered: u64,
+    /// The links that became better.
+    pub(super) recovered: Recovered,
     pub(super) count: u32,
     /// The last round that is complete when the detectors have fired.
     pub(super) latest: u32,
@@ -119,7 +160,7 @@ impl State {
             processes,
             members: 1,
             epoch: 0,
-            round: 0,
+            current: 0,
             tag: 0,
             asked: 0,
             done: 0,
@@ -140,7 +181,7 @@ impl State {
             best_link: None,
             size: 1,
             dirty: false,
-            recovered: u64::MAX,
+            recovered: Recovered::NONE,
             count: 1,
             latest: 0,
             counters: Counters {
@@ -165,7 +206,7 @@ impl Machine<'_> {
     pub(super) fn post(&mut self, link: usize, message: Message) {
         let message = Message {
             epoch: self.state.epoch.into(),
-            round: self.state.round.into(),
+            round: self.state.current.into(),
             tag: self.state.tag.into(),
             ..message
         };
@@ -193,10 +234,14 @@ impl Machine<'_> {
     }
 
     pub(super) fn edge_weight(&self, link: usize) -> EdgeWeight {
-        EdgeWeight {
-            weight: self.links[link].weight,
-            ends: self.ends(link),
-        }
+        let (weight, ends) = (self.links[link].weight, self.ends(link));
+        EdgeWeight { weight, ends }
+    }
+
+    /// Returns the weight that a link has at the end of the round.
+    pub(super) fn target_weight(&self, link: usize) -> EdgeWeight {
+        let (weight, ends) = (self.links[link].target, self.ends(link));
+        EdgeWeight { weight, ends }
     }
 
     /// Returns the lightest link that is not decided.

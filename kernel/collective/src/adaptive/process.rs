@@ -153,7 +153,7 @@ impl<L: AsRef<[Link]> + AsMut<[Link]>> Process<L> {
         match (self.state.stage, self.state.phase) {
             (Stage::Sleeping, _) => ProcessState::Sleeping,
             (Stage::Searching, _) if self.state.finding => ProcessState::Find,
-            (_, Phase::Failures) if waits && self.state.round > 0 => ProcessState::Reiden,
+            (_, Phase::Failures) if waits && self.state.current > 0 => ProcessState::Reiden,
             (_, Phase::Recoveries) if waits => ProcessState::Recover,
             _ => ProcessState::Found,
         }
@@ -234,7 +234,7 @@ impl Machine<'_> {
         }
         // Weights are of a round, the root's claim of a tree that stands, all others of a wave.
         let said = (epoch, message.round.get(), message.tag.get());
-        let present = (self.state.epoch, self.state.round, self.state.tag);
+        let present = (self.state.epoch, self.state.current, self.state.tag);
         let order = match kind {
             Kind::Weight | Kind::WeightAck | Kind::Root => said.0.cmp(&present.0),
             // A wave is one ahead, in this round or the next.

@@ -35,7 +35,7 @@ impl Machine<'_> {
         let me = self.state.me;
         self.state.begins = false;
         self.state.parent = None;
-        self.state.level = u8::from(self.state.round > 0);
+        self.state.level = u8::from(self.state.current > 0);
         if self.links.iter().any(|link| link.is_branch()) {
             self.state.level = 1;
             self.search(1, Fragment::of(me, me), true, None);

@@ -12,14 +12,20 @@
 //! as what it was.
 //!
 //! *Recoveries*: a link outside the tree that became better closes a cycle, whose heaviest link leaves. Cycles that
-//! share links are broken at once: the answers carry the least weight of a recovered link with an end in the subtree,
-//! and each link of the tree that is not lighter leaves, unless the search, among these and the recovered ones alone,
-//! takes it again. A link that stays is lighter than every recovered one across its cut, so it is in the minimum
-//! spanning tree.
+//! share links are broken at once: the answers carry the lightest recovered link with one end in the subtree, and each
+//! link of the tree that is heavier leaves, unless the search, among these and the recovered ones alone, takes it again.
+//! A link that stays is lighter than every recovered one across its cut, so it is in the minimum spanning tree. With one
+//! recovered link none leaves that is not on its cycle; with several an answer forgets all but the lightest, whose weight
+//! then stands for the others.
 
 use super::link::{EdgeState, Link};
-use super::machine::{EarlyWave, Machine, Phase, Stage, expect};
+use super::machine::{EarlyWave, Machine, Phase, Recovered, Stage, expect};
 use super::{AdaptiveError, Kind, Message};
+
+/// Of an answer: a link of the tree must leave in this subtree.
+const DIRTY: u8 = 1;
+/// Of an answer: there are more recovered links than the one that it names.
+const MORE: u8 = 2;
 
 impl Machine<'_> {
     /// Sends the next wave, as the root.
@@ -34,15 +40,16 @@ impl Machine<'_> {
         state.stage = Stage::Wave;
         state.parent = parent;
         state.dirty = false;
-        state.recovered = u64::MAX;
-        state.count = 1;
-        state.latest = if state.round > 0 {
-            state.round
-        } else {
-            state.built
-        };
+        state.recovered = Recovered::NONE;
         let kind = match state.phase {
-            Phase::Failures => Kind::NotFail,
+            Phase::Failures => {
+                state.count = 1;
+                state.latest = match state.current {
+                    0 => state.built,
+                    round => round,
+                };
+                Kind::NotFail
+            }
             Phase::Recoveries => Kind::NotRec,
         };
         for link in self.links.iter_mut() {
@@ -63,11 +70,11 @@ impl Machine<'_> {
         expect(self.links[link].is_branch() && state.phase == phase)?;
         expect(tag == state.tag.wrapping_add(1))?;
         if state.stage == Stage::Idle {
-            expect(round > state.round && state.early.is_none())?;
+            expect(round > state.current && state.early.is_none())?;
             state.early = Some(EarlyWave { link, round, tag });
             return Ok(());
         }
-        expect(round == state.round)?;
+        expect(round == state.current)?;
         expect(matches!(state.stage, Stage::Waiting | Stage::Searching) && !state.finding)?;
         state.tag = tag;
         self.enter_wave(Some(link));
@@ -76,7 +83,7 @@ impl Machine<'_> {
 
     /// Joins the wave of the round that this process has just entered if it is there already.
     pub(super) fn join_early_wave(&mut self) {
-        let round = self.state.round;
+        let round = self.state.current;
         let early = self.state.early.take_if(|early| early.round == round);
         if let Some(EarlyWave { link, tag, .. }) = early {
             self.state.tag = tag;
@@ -95,12 +102,29 @@ impl Machine<'_> {
         expect(state.stage == Stage::Wave && state.phase == phase)?;
         expect(slot.is_branch() && state.parent != Some(link) && !slot.answered)?;
         slot.answered = true;
-        slot.cut = phase == Phase::Recoveries && slot.target >= message.weight.get();
-        state.dirty |= message.level > 0 || slot.cut;
-        state.recovered = state.recovered.min(message.weight.get());
-        state.count = state.count.saturating_add(message.count.get());
-        state.latest = state.latest.max(message.low.get());
+        state.dirty |= message.level & DIRTY != 0;
+        match phase {
+            Phase::Failures => {
+                state.count = state.count.saturating_add(message.count.get());
+                state.latest = state.latest.max(message.low.get());
+            }
+            Phase::Recoveries => {
+                let recovered = Recovered {
+                    lightest: message.edge(),
+                    more: message.level & MORE != 0,
+                };
+                self.cut_if_heavier(link, recovered);
+                self.state.recovered = self.state.recovered.and(recovered);
+            }
+        }
         Ok(())
+    }
+
+    /// A link of the tree leaves if a recovered link with one end below it is lighter. Both ends decide the same.
+    fn cut_if_heavier(&mut self, link: usize, below: Recovered) {
+        let cut = self.target_weight(link) > below.lightest;
+        self.links[link].cut = cut;
+        self.state.dirty |= cut;
     }
 
     /// Returns true if the subtree has answered and this process has nothing open itself.
@@ -116,36 +140,43 @@ impl Machine<'_> {
 
     /// Answers the wave, or decides what follows from it if this process is the root.
     pub(super) fn complete_wave(&mut self) {
-        let state = &mut *self.state;
-        let phase = state.phase;
-        for link in self.links.iter() {
+        let phase = self.state.phase;
+        for link in 0..self.links.len() {
+            let slot = &self.links[link];
             match phase {
-                Phase::Failures => state.dirty |= link.is_branch() && link.target > link.weight,
-                Phase::Recoveries if has_recovered(link) => {
-                    state.recovered = state.recovered.min(link.target);
+                Phase::Failures => {
+                    self.state.dirty |= slot.is_branch() && slot.target > slot.weight;
+                }
+                Phase::Recoveries if has_recovered(slot) => {
+                    let lightest = self.target_weight(link);
+                    let more = false;
+                    let own = Recovered { lightest, more };
+                    self.state.recovered = self.state.recovered.and(own);
                 }
                 Phase::Recoveries => {}
             }
         }
-        let Some(parent) = state.parent else {
-            return if state.dirty {
+        let Some(parent) = self.state.parent else {
+            return if self.state.dirty {
                 self.cut_links();
             } else {
                 self.end_phase();
             };
         };
-        let slot = &mut self.links[parent];
-        slot.cut = phase == Phase::Recoveries && slot.target >= state.recovered;
-        state.dirty |= slot.cut;
-        state.stage = Stage::Waiting;
-        let kind = match phase {
-            Phase::Failures => Kind::NotFailAck,
-            Phase::Recoveries => Kind::NotRecAck,
+        self.state.stage = Stage::Waiting;
+        let message = match phase {
+            Phase::Failures => {
+                let message = Message::new(Kind::NotFailAck).with_round(self.state.latest);
+                message.with_count(self.state.count)
+            }
+            Phase::Recoveries => {
+                self.cut_if_heavier(parent, self.state.recovered);
+                Message::new(Kind::NotRecAck).with_edge(self.state.recovered.lightest)
+            }
         };
-        let message = Message::new(kind).with_level(state.dirty.into());
-        let message = message.with_round(state.latest).with_count(state.count);
-        let message = message.with_weight(state.recovered);
-        self.post(parent, message);
+        let dirty = if self.state.dirty { DIRTY } else { 0 };
+        let more = if self.state.recovered.more { MORE } else { 0 };
+        self.post(parent, message.with_level(dirty | more));
     }
 
     /// Takes what the root has decided.
@@ -207,13 +238,13 @@ impl Machine<'_> {
     fn end_phase(&mut self) {
         let state = &mut *self.state;
         let parent = state.parent;
-        match state.phase {
+        let kind = match state.phase {
             Phase::Failures => {
                 state.counters.failures_settled += 1;
                 state.phase = Phase::Recoveries;
                 state.stage = Stage::Waiting;
                 state.leads = parent.is_none();
-                self.post_to_branches(parent, Message::new(Kind::GoSleepFail));
+                Kind::GoSleepFail
             }
             Phase::Recoveries => {
                 state.counters.recoveries_settled += 1;
@@ -222,14 +253,15 @@ impl Machine<'_> {
                 state.done = state.done.max(state.latest);
                 state.members = state.count;
                 state.processes = state.count;
-                let message = Message::new(Kind::GoSleepRec).with_round(state.latest);
-                let message = message.with_count(state.count);
                 for link in self.links.iter_mut() {
                     link.weight = link.target;
                 }
-                self.post_to_branches(parent, message);
+                Kind::GoSleepRec
             }
-        }
+        };
+        let message = Message::new(kind).with_round(state.latest);
+        let message = message.with_count(state.count);
+        self.post_to_branches(parent, message);
     }
 }
 

@@ -5,44 +5,20 @@
 //! A check begins with a probe of each link that has none under way. A process waits for the answers over the links of
 //! its tree, before the first tree over all links, and then asks for a round of adaptation; other answers count when
 //! they have come. A link without an answer within the limit counts as one of half that time, until the answer comes.
+//! Of links outside the tree a process tells only that they became better: one that became worse stays outside, and if
+//! it is taken all the same, the next check finds it. So a slow link carries few of the tree's own messages.
 //! Probes occupy no sender, as the monitor is no part of the application; the tree's own messages do.
 
-use std::fmt;
-
 use pombo_collective::adaptive::{
-    AdaptiveError, EdgeState, Link, LinkMonitor, Message, Monitor, Probe, ProbeReply, Process,
-    Threshold,
+    EdgeState, Link, LinkMonitor, Message, Monitor, Probe, ProbeReply, Process, Threshold,
 };
 use pombo_collective::topology::Tree;
 
+use super::failure::Failure;
 use super::world::{Arrival, Sender, World};
 
 /// Bytes of a probe and of its answer: what the monitor's messages have.
 const PROBE: usize = size_of::<ProbeReply>();
-
-/// A failure of the distributed algorithm: a defect of it or of this simulator.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// Nothing is under way, but a process waits.
-    Stalled,
-    /// A process refused a message or a command.
-    Refused(AdaptiveError),
-}
-
-impl From<AdaptiveError> for Failure {
-    fn from(error: AdaptiveError) -> Failure {
-        Failure::Refused(error)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::Stalled => f.write_str("processes wait although nothing is under way"),
-            Failure::Refused(error) => write!(f, "a process refused a message: {error}"),
-        }
-    }
-}
 
 /// What arrives at a process.
 pub(super) enum Event {
@@ -237,20 +213,23 @@ impl Adaptive {
         let member = &mut self.members[me];
         member.measured = self.checks;
         for link in 0..member.probed.len() {
-            let wanted =
-                self.checks == 1 || member.process.links()[link].state() == EdgeState::Branch;
-            if let Some(sent) = member.probed[link].filter(|_| wanted) {
+            let first = self.checks == 1;
+            let in_tree = member.process.links()[link].state() == EdgeState::Branch;
+            let used = member.monitor.in_use(link);
+            if let Some(sent) = member.probed[link].filter(|_| first || in_tree) {
                 // The link is at least as slow as this.
                 let latency = (now - sent) / 2;
-                if member
-                    .monitor
-                    .in_use(link)
-                    .is_none_or(|used| used < latency)
-                {
+                if used.is_none_or(|used| used < latency) {
                     member.monitor.sample(link, latency)?;
                 }
             }
-            if let Some(weight) = member.monitor.change(link) {
+            let forecast = member
+                .monitor
+                .forecast(link)
+                .map(|forecast| forecast.latency);
+            if (first || in_tree || forecast < used)
+                && let Some(weight) = member.monitor.change(link)
+            {
                 member.process.set_weight(link, weight)?;
             }
         }

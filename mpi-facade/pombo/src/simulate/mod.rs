@@ -2,6 +2,7 @@
 //! `cli` calls it. Source: "Biblioteca de Comunicacao Coletiva para Ambientes Distribuidos Dinamicos", section 5.
 
 mod adaptive;
+mod failure;
 mod plot;
 mod run;
 mod table;
@@ -16,8 +17,8 @@ use std::path::PathBuf;
 use crate::console::tell;
 use crate::error::Error;
 use crate::sites::{HoldRule, Sites, Time};
-pub(crate) use adaptive::Failure;
-use run::{Plan, Scheme, Times};
+pub(crate) use failure::Failure;
+use run::{Plan, Scheme, Series};
 
 /// Most broadcasts of a run.
 const MAX_BROADCASTS: i64 = 100_000;
@@ -53,12 +54,6 @@ pub(crate) struct Options {
     /// Draw the times
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-}
-
-/// The times of one tree after each broadcast.
-struct Series {
-    name: String,
-    times: Vec<Times>,
 }
 
 /// Simulates every tree, prints the times and draws them.

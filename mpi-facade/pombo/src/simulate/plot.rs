@@ -7,18 +7,17 @@ use std::io::{self, Write};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::Series;
-use super::run::Times;
+use super::run::{Series, Times};
 use super::table::seconds;
 
 const SPACE: i32 = 20;
 const HEADING: i32 = 60;
 const TITLE: i32 = 24;
 const ROW: i32 = 20;
-const NAMES: i32 = 200;
-const BARS: i32 = 640;
+const NAME_WIDTH: i32 = 200;
+const BAR_WIDTH: i32 = 640;
 /// Width of the total behind a bar.
-const TOTAL: i32 = 90;
+const TOTAL_WIDTH: i32 = 90;
 
 /// What a part of a bar is called, its colour, and its time.
 type Part = (&'static str, RGBColor, fn(&Times) -> u64);
@@ -54,7 +53,7 @@ pub(super) fn write(
 fn draw(heading: &str, series: &[Series], broadcasts: &[u64]) -> Result<String, Box<dyn Error>> {
     let panel = TITLE + ROW * series.len() as i32 + SPACE;
     let height = HEADING + panel * broadcasts.len() as i32;
-    let width = SPACE + NAMES + BARS + TOTAL;
+    let width = SPACE + NAME_WIDTH + BAR_WIDTH + TOTAL_WIDTH;
     let font = |pixels: i32, h: HPos| {
         let style = ("sans-serif", pixels).into_font().color(&BLACK);
         style.pos(Pos::new(h, VPos::Center))
@@ -93,7 +92,7 @@ fn draw(heading: &str, series: &[Series], broadcasts: &[u64]) -> Result<String, 
                 .unwrap_or(0)
                 .max(1);
             let x =
-                |time: u64| SPACE + NAMES + (time as f64 / longest as f64 * f64::from(BARS)) as i32;
+                |time: u64| SPACE + NAME_WIDTH + (time as f64 / longest as f64 * f64::from(BAR_WIDTH)) as i32;
             let words = match number {
                 1 => "1 broadcast".to_owned(),
                 _ => format!("{number} broadcasts"),
@@ -108,7 +107,7 @@ fn draw(heading: &str, series: &[Series], broadcasts: &[u64]) -> Result<String, 
                 let (times, middle) = (at(series), top + ROW / 2);
                 let name = Text::new(
                     series.name.clone(),
-                    (SPACE + NAMES - 8, middle),
+                    (SPACE + NAME_WIDTH - 8, middle),
                     font(13, HPos::Right),
                 );
                 area.draw(&name)?;

@@ -5,7 +5,8 @@
 
 use pombo_collective::topology::{Binomial, Rooted, Tree, TwoLevel};
 
-use super::adaptive::{Adaptive, Failure};
+use super::adaptive::Adaptive;
+use super::failure::Failure;
 use super::world::{Arrival, Sender, World};
 use crate::sites::{HoldRule, Sites, When};
 
@@ -51,6 +52,12 @@ impl Times {
     }
 }
 
+/// The times of one tree after each broadcast.
+pub(super) struct Series {
+    pub(super) name: String,
+    pub(super) times: Vec<Times>,
+}
+
 /// Returns the times after each broadcast.
 ///
 /// # Errors
@@ -84,7 +91,7 @@ fn fixed(
     let mut times = Times::default();
     let each = (1..=plan.broadcasts).map(|number| {
         change(&mut world, sites, number);
-        times.broadcasting += broadcast(&mut world, plan, |rank| children(rank));
+        times.broadcasting += broadcast(&mut world, plan, &children);
         times
     });
     Ok(each.collect())

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Series;
+use super::run::Series;
 
 /// Returns the heading and one line for each number of broadcasts and tree.
 pub(super) fn text(heading: &str, series: &[Series], broadcasts: &[u64]) -> String {

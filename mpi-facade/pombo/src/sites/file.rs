@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::links::{Change, Event, HoldRule, Link, When};
 use super::units::{Rate, Time};
-use super::{Change, Event, HoldRule, Link, MAX_HOSTS, Sites, When};
+use super::{MAX_HOSTS, Sites};
 use crate::error::Error;
 
 /// Most files that extend each other.

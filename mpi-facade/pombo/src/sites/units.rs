@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
-use super::HoldRule;
+use super::links::HoldRule;
 
 /// The longest time: a day in ns.
 const LONGEST: u64 = 86_400_000_000_000;
@@ -38,7 +38,7 @@ fn scaled(text: &str, units: &[(&str, f64)]) -> Option<u64> {
         .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
     let value = number.trim_end().parse::<f64>().ok()? * factor;
     // Above 2^53 a number of this kind is not exact; no quantity here comes near it.
-    (value >= 0.0 && value < 9e15).then(|| value.round() as u64)
+    (0.0..9e15).contains(&value).then(|| value.round() as u64)
 }
 
 impl Quantity for Time {
