@@ -17,15 +17,33 @@ const TWO_LEVEL: [(&str, &str); 3] = [
 /// With the threshold 0, every sample of a link changes the tree.
 #[test]
 fn adaptive_calls_give_what_others_give() {
-    let often = [("POMBO_ADAPTIVE_EVERY", "2"), ("POMBO_ADAPTIVE_THRESHOLD", "0")];
+    let often = [
+        ("POMBO_ADAPTIVE_EVERY", "2"),
+        ("POMBO_ADAPTIVE_THRESHOLD", "0"),
+    ];
     for ranks in [1, 2, 3, 4, 8] {
         ok(ranks, "trees", &[], &[&ADAPTIVE[..], &often].concat());
-        ok(ranks, "trees", &[], &[&ADAPTIVE[..], &often, &[UDP]].concat());
+        ok(
+            ranks,
+            "trees",
+            &[],
+            &[&ADAPTIVE[..], &often, &[UDP]].concat(),
+        );
     }
     let loss = [UDP, ("POMBO_FAULT_LOSS", "2:3")];
     ok(4, "trees", &[], &[&ADAPTIVE[..], &often, &loss].concat());
-    ok(4, "trees", &[], &[&ADAPTIVE[..], &often, &SMALLEST].concat());
-    ok(4, "trees", &[], &[&ADAPTIVE[..], &[("POMBO_ADAPTIVE_EVERY", "0")]].concat());
+    ok(
+        4,
+        "trees",
+        &[],
+        &[&ADAPTIVE[..], &often, &SMALLEST].concat(),
+    );
+    ok(
+        4,
+        "trees",
+        &[],
+        &[&ADAPTIVE[..], &[("POMBO_ADAPTIVE_EVERY", "0")]].concat(),
+    );
 }
 
 #[test]
@@ -39,7 +57,10 @@ fn two_level_calls_give_what_others_give() {
 /// The delay of a frame is that of its link, both when it begins and when it changes.
 #[test]
 fn programs_over_links_with_delays() {
-    let delay = ("POMBO_FAULT_DELAY", "0-1=2000000,1-2=300000,@20000000,0-1=100000,0-2=1000000");
+    let delay = (
+        "POMBO_FAULT_DELAY",
+        "0-1=2000000,1-2=300000,@20000000,0-1=100000,0-2=1000000",
+    );
     ok(4, "trees", &[], &[&ADAPTIVE[..], &[UDP, delay]].concat());
     ok(3, "p2p", &[], &[UDP, delay, ("POMBO_FAULT_LOSS", "2:7")]);
 }
@@ -60,7 +81,11 @@ fn a_rank_that_ends_in_the_middle_is_an_error_of_all_others() {
 #[test]
 fn wrong_values_are_refused() {
     for (name, value, must) in [
-        ("POMBO_ADAPTIVE_EVERY", "-1", "a whole number from 0 to 1000000"),
+        (
+            "POMBO_ADAPTIVE_EVERY",
+            "-1",
+            "a whole number from 0 to 1000000",
+        ),
         ("POMBO_ADAPTIVE_THRESHOLD", "76", "per cent from 0 to 75"),
         ("POMBO_SITES", "0,,1", "numbers separated by commas"),
         ("POMBO_FAULT_DELAY", "0-1", "A-B=NS"),
@@ -69,6 +94,10 @@ fn wrong_values_are_refused() {
     ] {
         let outcome = run(2, "trees", &[], &[(name, value)]);
         assert_eq!(outcome.code, 1, "{name}={value}");
-        assert!(outcome.err.contains(name) && outcome.err.contains(must), "{}", outcome.err);
+        assert!(
+            outcome.err.contains(name) && outcome.err.contains(must),
+            "{}",
+            outcome.err
+        );
     }
 }

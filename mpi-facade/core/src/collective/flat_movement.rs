@@ -49,7 +49,12 @@ pub(super) fn broadcast_by_messages(
     // Ranks may describe the same data by different datatypes, so all cut it by bytes.
     let blocks = blocks(bytes, 1, algorithm, position.ranks);
     if !region.is_dense() && blocks > 1 {
-        return broadcast_packed(call, region, algorithm, position.broadcast(algorithm, blocks));
+        return broadcast_packed(
+            call,
+            region,
+            algorithm,
+            position.broadcast(algorithm, blocks),
+        );
     }
     let vector = Layout::vector(region);
     let steps = position.broadcast(algorithm, blocks);

@@ -81,7 +81,11 @@ impl Call<'_> {
         let ranks = self.position.ranks;
         let peers = self.record()?.peers.clone();
         let listed: &SiteList = self.world.objects.extensions.get();
-        if let Some((list, last)) = listed.0.as_ref().and_then(|list| Some((list, list.last()?))) {
+        if let Some((list, last)) = listed
+            .0
+            .as_ref()
+            .and_then(|list| Some((list, list.last()?)))
+        {
             let site = |peer: &pombo_kernel::Peer| *list.get(peer.index()).unwrap_or(last);
             return Ok(peers.iter().map(site).collect());
         }
@@ -125,7 +129,13 @@ mod tests {
     /// Every rank but the root is the child of its parent once, and sites are entered once each.
     #[test]
     fn a_two_level_tree_enters_each_site_once() {
-        for sites in [&[0, 0, 1, 1, 2, 2][..], &[2, 0, 2, 0, 2], &[5], &[1, 2, 3], &[0; 7]] {
+        for sites in [
+            &[0, 0, 1, 1, 2, 2][..],
+            &[2, 0, 2, 0, 2],
+            &[5],
+            &[1, 2, 3],
+            &[0; 7],
+        ] {
             for root in 0..sites.len() {
                 let trees = (0..sites.len()).map(|rank| two_level(rank, root, sites));
                 let trees: Vec<_> = trees.collect();

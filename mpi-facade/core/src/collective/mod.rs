@@ -46,8 +46,8 @@ pub use data_movement::{
     scatterv,
 };
 pub use flat_reductions::Reduced;
-pub(crate) use listed_tree::parse_sites;
 pub(crate) use intercommunicator::{allgather_both, allreduce_both};
+pub(crate) use listed_tree::parse_sites;
 pub(crate) use multicast_bcast::{
     close_group, has_room as has_group_room, open as open_multicast, open_group,
 };

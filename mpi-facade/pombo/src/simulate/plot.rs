@@ -91,8 +91,9 @@ fn draw(heading: &str, series: &[Series], broadcasts: &[u64]) -> Result<String, 
                 .max()
                 .unwrap_or(0)
                 .max(1);
-            let x =
-                |time: u64| SPACE + NAME_WIDTH + (time as f64 / longest as f64 * f64::from(BAR_WIDTH)) as i32;
+            let x = |time: u64| {
+                SPACE + NAME_WIDTH + (time as f64 / longest as f64 * f64::from(BAR_WIDTH)) as i32
+            };
             let words = match number {
                 1 => "1 broadcast".to_owned(),
                 _ => format!("{number} broadcasts"),

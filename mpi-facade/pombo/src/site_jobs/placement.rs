@@ -95,7 +95,10 @@ mod tests {
         };
         let changes = [change(0, (0, 1), 5), change(7, (1, 2), 9)];
         assert_eq!(delays(3, 3, &changes), "0-1=5,@7,1-2=9");
-        assert_eq!(delays(5, 3, &changes), "0-1=5,0-4=5,3-1=5,3-4=5,@7,1-2=9,4-2=9");
+        assert_eq!(
+            delays(5, 3, &changes),
+            "0-1=5,0-4=5,3-1=5,3-4=5,@7,1-2=9,4-2=9"
+        );
         assert_eq!(delays(3, 3, &[]), "");
         assert_eq!(sites(5, &[0, 0, 4]), "0,0,4,0,0");
     }

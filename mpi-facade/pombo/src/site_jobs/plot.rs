@@ -19,7 +19,10 @@ pub(super) fn draw(all: &[Times]) -> Result<String, Box<dyn std::error::Error>> 
     {
         let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
         area.fill(&WHITE)?;
-        let most = all.iter().flat_map(|times| times.seconds).fold(0.0, f64::max);
+        let most = all
+            .iter()
+            .flat_map(|times| times.seconds)
+            .fold(0.0, f64::max);
         let mut chart = ChartBuilder::on(&area)
             .caption(
                 "Broadcast and reduce over six hosts whose links change: seconds of the program by trace",
@@ -50,9 +53,9 @@ pub(super) fn draw(all: &[Times]) -> Result<String, Box<dyn std::error::Error>> 
                 Rectangle::new(corners, colour.filled())
             });
             let series = chart.draw_series(bars)?;
-            series
-                .label(*tree)
-                .legend(move |(x, y)| Rectangle::new([(x, y - 4), (x + 10, y + 4)], colour.filled()));
+            series.label(*tree).legend(move |(x, y)| {
+                Rectangle::new([(x, y - 4), (x + 10, y + 4)], colour.filled())
+            });
         }
         chart
             .configure_series_labels()

@@ -57,13 +57,20 @@ pub(super) fn main(options: &Options) -> Result<u8, Error> {
                 "host {host} has links of several rates: it sends at the greatest of them"
             ));
         }
-        if let Some(rate) = rates.into_iter().collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max()) {
+        if let Some(rate) = rates
+            .into_iter()
+            .collect::<Option<Vec<u64>>>()
+            .and_then(|all| all.into_iter().max())
+        {
             hosts.limit(host, rate)?;
         }
     }
     run::main_with("pombo sites run", &options.words, |request| {
         if !request.is_counted {
-            request.contexts.iter_mut().for_each(|context| context.ranks = count);
+            request
+                .contexts
+                .iter_mut()
+                .for_each(|context| context.ranks = count);
         }
         let ranks = request.contexts.iter().map(|context| context.ranks).sum();
         let delays = placement::delays(ranks, count, &changes);
@@ -91,7 +98,10 @@ fn changes(sites: &Sites) -> Result<Vec<Change>, String> {
             return Err("an event before the n-th broadcast is for `pombo simulate`: a real job needs `at = \"2 s\"`".into());
         };
         if event.change.rate.is_some() {
-            return Err("an event changes a rate, which is for `pombo simulate`: rates of a real job stay".into());
+            return Err(
+                "an event changes a rate, which is for `pombo simulate`: rates of a real job stay"
+                    .into(),
+            );
         }
         let latency = event.change.latency.unwrap_or(0);
         changes.extend(event.pairs.iter().map(|&hosts| Change {

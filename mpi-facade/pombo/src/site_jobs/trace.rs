@@ -60,7 +60,10 @@ mod tests {
             assert!(changes.is_sorted_by_key(|change| change.time));
             for one in 0..HOSTS {
                 for other in one + 1..HOSTS {
-                    let link: Vec<_> = changes.iter().filter(|it| it.hosts == (one, other)).collect();
+                    let link: Vec<_> = changes
+                        .iter()
+                        .filter(|it| it.hosts == (one, other))
+                        .collect();
                     assert_eq!(link[0].time, 0);
                     for pair in link.windows(2) {
                         let lasts = pair[1].time - pair[0].time;

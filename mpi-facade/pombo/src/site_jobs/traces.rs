@@ -105,11 +105,21 @@ pub(super) fn main(options: &Options) -> Result<u8, Error> {
         for (place, &(_, algorithm, every)) in TREES.iter().enumerate() {
             let mut command = Command::new("/proc/self/exe");
             command.args(["run", "-n", &trace::HOSTS.to_string()]);
-            command.arg(&script).arg(trace::HOSTS.to_string()).arg(&program);
-            command.args([options.rounds, options.bytes, MOST_MICROSECONDS].map(|word| word.to_string()));
+            command
+                .arg(&script)
+                .arg(trace::HOSTS.to_string())
+                .arg(&program);
+            command.args(
+                [options.rounds, options.bytes, MOST_MICROSECONDS].map(|word| word.to_string()),
+            );
             command.arg(seed.to_string()).stdin(Stdio::null());
-            command.env("POMBO_NET", "udp:eth0").env("POMBO_FAULT_DELAY", delays(seed));
-            command.env("POMBO_SITES", placement::sites(trace::HOSTS, &trace::SITE_OF));
+            command
+                .env("POMBO_NET", "udp:eth0")
+                .env("POMBO_FAULT_DELAY", delays(seed));
+            command.env(
+                "POMBO_SITES",
+                placement::sites(trace::HOSTS, &trace::SITE_OF),
+            );
             for operation in [Operation::Bcast, Operation::Reduce] {
                 command.env(TABLE[operation as usize].variable(), algorithm);
             }
@@ -138,10 +148,18 @@ fn delays(seed: u64) -> String {
 fn run(command: &mut Command) -> Result<f64, Error> {
     let output = command.output().map_err(Error::system("start a job"))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let seconds = text.trim().strip_prefix("seconds ").and_then(|it| it.parse().ok());
-    seconds.filter(|_| output.status.success()).ok_or_else(|| Error::NoHosts {
-        reason: format!("a job failed: {}", String::from_utf8_lossy(&output.stderr).trim()),
-    })
+    let seconds = text
+        .trim()
+        .strip_prefix("seconds ")
+        .and_then(|it| it.parse().ok());
+    seconds
+        .filter(|_| output.status.success())
+        .ok_or_else(|| Error::NoHosts {
+            reason: format!(
+                "a job failed: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            ),
+        })
 }
 
 fn heading() -> String {

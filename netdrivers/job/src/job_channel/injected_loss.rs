@@ -3,8 +3,8 @@
 //! Without the feature `fault` nothing is between the protocols and the network.
 
 use crate::bootstrap::JobError;
-use crate::settings::{FAULT_DELAY, FAULT_LOSS};
 use crate::settings::loss::parse;
+use crate::settings::{FAULT_DELAY, FAULT_LOSS};
 use pombo_kernel::Network;
 #[cfg(feature = "fault")]
 use pombo_netdrivers::fault::{Delays, FaultyNetwork, Rate};
@@ -38,7 +38,10 @@ impl Loss {
     pub(super) fn read() -> Result<Self, JobError> {
         let (ppm, seed) = FAULT_LOSS.read(parse)?;
         #[cfg(not(feature = "fault"))]
-        for (variable, wanted) in [(FAULT_LOSS, ppm > 0), (FAULT_DELAY, FAULT_DELAY.text().is_some())] {
+        for (variable, wanted) in [
+            (FAULT_LOSS, ppm > 0),
+            (FAULT_DELAY, FAULT_DELAY.text().is_some()),
+        ] {
             if wanted {
                 return Err(JobError::NotBuilt {
                     name: variable.name(),

@@ -2,9 +2,8 @@
 
 use crate::runtime::world::World;
 use pombo_kernel::Channel;
+use pombo_netdrivers::tuning::LATENCY_NOISE;
 
-/// Time between two polls, in ns, that matters to no latency.
-const SHORT: u64 = 100_000;
 /// Polls of a wait that may bring what has arrived before it.
 const FIRST_POLLS: u32 = 2;
 
@@ -23,7 +22,7 @@ impl Clock {
     pub(super) fn note(&mut self, world: &World) {
         let (now, wait) = (world.kernel.channel().now(), world.idle_counts.waits);
         if wait != self.wait {
-            self.was_away = now.saturating_sub(self.now) > SHORT;
+            self.was_away = now.saturating_sub(self.now) > LATENCY_NOISE;
             (self.wait, self.polls) = (wait, 0);
         }
         self.polls = self.polls.saturating_add(1);

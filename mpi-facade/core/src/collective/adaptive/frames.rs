@@ -2,11 +2,11 @@
 //! operation matches them. Only `tree` uses it.
 
 use crate::comm::PARTITIONED;
+use crate::constants::Request;
 use crate::datatype::Shape;
 use crate::kernel::{Posted, PostedSet};
 use crate::message_header::{MpiHeader, MpiPattern};
 use crate::request::{RequestState, test_one};
-use crate::constants::Request;
 use crate::runtime::world::World;
 use crate::status::Status;
 use crate::user_buffer::UserAddress;

@@ -4,13 +4,10 @@ use crate::settings::ADAPTIVE_THRESHOLD;
 use alloc::vec;
 use alloc::vec::Vec;
 use pombo_collective::adaptive::{LinkMonitor, Monitor, Probe, ProbeReply, Threshold};
+use pombo_netdrivers::tuning::{PROBE_INTERVAL, PROBE_TIMEOUT};
 
 /// Samples of every link before the tree is built.
 const FIRST_SAMPLES: u32 = 3;
-/// Least time between two probes of a link, in ns.
-const INTERVAL: u64 = 20_000_000;
-/// Time after which a probe without a reply is given up, in ns.
-const TIMEOUT: u64 = 1_000_000_000;
 
 /// The links of a rank to all others of a communicator.
 pub(super) struct Links {
@@ -58,11 +55,10 @@ impl Links {
 
     /// Returns the next link that is to be probed in this call, and the probe.
     pub(super) fn next_probe(&mut self, call: u64, now: u64) -> Option<(usize, Probe)> {
-        let is_due = |link: &Timing| {
-            now >= link.due && (link.call < call || link.samples < FIRST_SAMPLES)
-        };
+        let is_due =
+            |link: &Timing| now >= link.due && (link.call < call || link.samples < FIRST_SAMPLES);
         let link = self.timing.iter().position(is_due)?;
-        (self.timing[link].due, self.timing[link].call) = (now + TIMEOUT, call);
+        (self.timing[link].due, self.timing[link].call) = (now + PROBE_TIMEOUT, call);
         Some((link, self.monitor.probe(link, now).ok()?))
     }
 
@@ -76,7 +72,7 @@ impl Links {
         }
         let pause = match timing.samples < FIRST_SAMPLES {
             true => 0,
-            false => INTERVAL,
+            false => PROBE_INTERVAL,
         };
         timing.due = now + pause;
     }

@@ -14,11 +14,11 @@ mod frames;
 mod links;
 mod tree;
 
+use super::Buffer;
 use super::flat_movement::broadcast_along;
 use super::flat_reductions::{Reduced, reduce_along};
 use super::listed_tree::ListedTree;
 use super::prepare::{Call, CallError};
-use super::Buffer;
 use crate::any_source_failure;
 use crate::error::Error;
 use crate::explanation;
@@ -142,4 +142,3 @@ fn wait<R>(
     });
     done.map_err(CallError::Failed)
 }
-

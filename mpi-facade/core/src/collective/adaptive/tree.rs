@@ -15,6 +15,7 @@ use core::cmp::Reverse;
 use core::mem::take;
 use pombo_collective::adaptive::{EdgeState, Link, Message, Probe, Process};
 use pombo_kernel::{Channel, Peer};
+use pombo_netdrivers::tuning::FREED_TREE;
 use zerocopy::IntoBytes;
 
 /// The trees of all communicators that have one, at most one each.
@@ -45,9 +46,6 @@ pub(super) struct CommTree {
     freed: u64,
 }
 
-/// How long the frames of a freed communicator are still taken, in ns: other ranks free it later.
-const LINGER: u64 = 1_000_000_000;
-
 /// Drives all trees; see [`World::register`].
 pub(super) fn progress(world: &mut World, idle: &mut u32, _: bool) -> bool {
     let mut all: Trees = take(world.objects.extensions.get());
@@ -61,7 +59,7 @@ pub(super) fn progress(world: &mut World, idle: &mut u32, _: bool) -> bool {
     }
     let now = all.clock.now;
     all.trees
-        .retain(|tree| tree.freed == 0 || now < tree.freed + LINGER || !tree.frames.is_idle());
+        .retain(|tree| tree.freed == 0 || now < tree.freed + FREED_TREE || !tree.frames.is_idle());
     let goes_on = !all.trees.is_empty();
     *world.objects.extensions.get() = all;
     goes_on
@@ -175,7 +173,8 @@ impl CommTree {
                     if let Some(probe) = read::<Probe>(&bytes, len) {
                         let sent = world.kernel.channel().now();
                         let reply = probe.answer(clock.now, sent);
-                        self.frames.send(world, from, Kind::Reply, reply.as_bytes())?;
+                        self.frames
+                            .send(world, from, Kind::Reply, reply.as_bytes())?;
                     }
                 }
                 Kind::Reply => {
@@ -186,7 +185,9 @@ impl CommTree {
             }
         }
         if world.objects.comms.of_context(2 * self.context).is_none() {
-            self.freed = self.freed.max(clock.now.max(1) * u64::from(self.freed == 0));
+            self.freed = self
+                .freed
+                .max(clock.now.max(1) * u64::from(self.freed == 0));
             return Ok(any);
         }
         if self.process.is_none() && self.links.are_known() {
@@ -195,7 +196,8 @@ impl CommTree {
         while let Some((link, message)) = self.process.as_mut().and_then(Process::next_outgoing) {
             any = true;
             let to = self.peers[self.rank(link)];
-            self.frames.send(world, to, Kind::Tree, message.as_bytes())?;
+            self.frames
+                .send(world, to, Kind::Tree, message.as_bytes())?;
         }
         let may_probe = self.process.is_none() || self.every > 0;
         while may_probe
@@ -223,7 +225,8 @@ impl CommTree {
     /// Begins to build the tree.
     fn start(&mut self) {
         let count = self.peers.len();
-        let links = (0..count - 1).map(|link| Link::new(self.rank(link) as u32, self.links.first(link)));
+        let links =
+            (0..count - 1).map(|link| Link::new(self.rank(link) as u32, self.links.first(link)));
         let links: Vec<Link> = links.collect();
         // Each neighbour is there once, so nothing is refused.
         let Ok(mut process) = Process::new(self.own as u32, count as u32, links) else {
