@@ -5,6 +5,7 @@ use super::injector::{FaultInjector, Injector, LossInjector};
 use super::{Delays, FaultCounts, Faults, Rate};
 use alloc::boxed::Box;
 use alloc::vec;
+use alloc::vec::Vec;
 use pombo_kernel::channel::{ChannelError, WaitSet};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
@@ -88,15 +89,8 @@ impl<N: Network> FaultyNetwork<N> {
         let Some(stamp) = stamp else {
             return transmit(&mut self.inner, parts);
         };
-        let mut frame = vec![0; Part::total(parts)];
-        let mut rest = &mut *frame;
-        for part in parts {
-            let (place, behind) = rest.split_at_mut(part.len());
-            part.copy_to(0, place);
-            rest = behind;
-        }
-        let parts = [Part::Bytes(&frame), Part::Bytes(&stamp)];
-        transmit(&mut self.inner, &parts)
+        let frame = stamped(parts, &stamp);
+        transmit(&mut self.inner, &[Part::Bytes(&frame)])
     }
 }
 
@@ -188,4 +182,19 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>> + Broadcast> Broadcast
         }
         self.send(parts, N::broadcast)
     }
+}
+
+/// Returns a frame with a stamp behind it.
+#[cold]
+#[inline(never)]
+fn stamped(parts: &[Part<'_>], stamp: &Stamp) -> Vec<u8> {
+    let mut frame = vec![0; Part::total(parts)];
+    let mut rest = &mut *frame;
+    for part in parts {
+        let (place, behind) = rest.split_at_mut(part.len());
+        part.copy_to(0, place);
+        rest = behind;
+    }
+    frame.extend_from_slice(stamp);
+    frame
 }

@@ -101,7 +101,7 @@ impl Frames {
         let any = MpiPattern::new(self.context, None, None);
         while let Some((ticket, envelope)) = world.kernel.matched_probe(any)? {
             let tag = envelope.header().tag.get() as usize;
-            let len = usize::try_from(envelope.len()).unwrap_or(usize::MAX);
+            let len = envelope.len();
             let mut bytes = Box::new([0; LONGEST]);
             let into = UserAddress::of(&mut bytes[..]).region(LONGEST, Shape::BYTE);
             let request = Posted::receive_matched(world, ticket, into)?.hand_out();

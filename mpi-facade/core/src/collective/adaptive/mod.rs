@@ -74,20 +74,25 @@ fn enter(call: &mut Call<'_>) -> Result<Vec<usize>, CallError> {
     if first {
         call.world.register(tree::progress);
     }
-    wait(call, |world| {
+    let mut branches = None;
+    wait(call, &mut |world| {
         let trees: &mut Trees = world.objects.extensions.get();
-        Ok(match trees.get(context) {
-            Some(tree) => tree.branches()?,
-            None => None,
-        })
-    })
+        branches = trees.get(context).map_or(Ok(None), CommTree::branches)?;
+        Ok(branches.is_some())
+    })?;
+    Ok(branches.unwrap_or_default())
 }
 
 /// Returns the rank whose message of this call is the first.
 fn sender(call: &mut Call<'_>) -> Result<usize, CallError> {
     let pattern = pattern(call, None)?;
-    let envelope = wait(call, |world| Ok(world.kernel.probe(pattern)?))?;
-    let rank = call.record()?.rank_of(envelope.peer());
+    let mut from = None;
+    wait(call, &mut |world| {
+        from = world.kernel.probe(pattern)?.map(|envelope| envelope.peer());
+        Ok(from.is_some())
+    })?;
+    let record = call.record()?;
+    let rank = from.map_or(0, |peer| record.rank_of(peer));
     Ok(usize::try_from(rank).unwrap_or(0))
 }
 
@@ -97,17 +102,19 @@ fn last_to_send(call: &mut Call<'_>, branches: &[usize]) -> Result<usize, CallEr
     for &rank in branches {
         missing.push((rank, pattern(call, Some(rank))?));
     }
-    wait(call, |world| {
+    wait(call, &mut |world| {
         let mut place = 0;
-        while let Some(&(rank, pattern)) = missing.get(place) {
+        while missing.len() > 1
+            && let Some(&(_, pattern)) = missing.get(place)
+        {
             match world.kernel.probe(pattern)? {
-                _ if missing.len() == 1 => return Ok(Some(rank)),
                 Some(_) => drop(missing.swap_remove(place)),
                 None => place += 1,
             }
         }
-        Ok(None)
-    })
+        Ok(missing.len() < 2)
+    })?;
+    Ok(missing.first().map_or(0, |&(rank, _)| rank))
 }
 
 /// Returns the pattern of this call's messages, of that rank or of any.
@@ -118,18 +125,18 @@ fn pattern(call: &mut Call<'_>, from: Option<usize>) -> Result<MpiPattern, Error
     Ok(MpiPattern::new(record.context * 2 + 1, peer, Some(tag)))
 }
 
-/// Waits until `over` returns a value, or a rank of the communicator has ended.
-fn wait<R>(
+/// Waits until `over` returns true, or a rank of the communicator has ended.
+fn wait(
     call: &mut Call<'_>,
-    mut over: impl FnMut(&mut World) -> Result<Option<R>, CommError>,
-) -> Result<R, CallError> {
+    over: &mut dyn FnMut(&mut World) -> Result<bool, Error>,
+) -> Result<(), CallError> {
     let (index, comm) = (call.index, call.comm);
     let context = call.record()?.context * 2;
     let idle = call.world.first_idle();
     let done = call.world.until_after(idle, |world| {
-        let done = over(world).map_err(|failure| CommError::new(failure.error, comm))?;
+        let done = over(world).map_err(|error| CommError::new(error, comm))?;
         let idle = world.idle_counts.waiting;
-        if done.is_none() && any_source_failure::is_due(idle) {
+        if !done && any_source_failure::is_due(idle) {
             if let Some(peer) = any_source_failure::dead_member(world, index) {
                 let rank = c_int::from(peer.0);
                 return Err(CommError::new(Error::PeerLost { rank }, comm));
@@ -138,7 +145,7 @@ fn wait<R>(
                 explanation::add_collective(world, context);
             });
         }
-        Ok(done)
+        Ok(done.then_some(()))
     });
     done.map_err(CallError::Failed)
 }

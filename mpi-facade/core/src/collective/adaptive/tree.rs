@@ -11,7 +11,6 @@ use crate::runtime::world::World;
 use crate::settings::ADAPTIVE_EVERY;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use core::mem::take;
 use pombo_collective::adaptive::{EdgeState, Link, Message, Probe, Process};
 use pombo_kernel::{Channel, Peer};
@@ -138,11 +137,12 @@ impl CommTree {
         };
         let links = process.links().iter().enumerate();
         let branches = links.filter(|(_, link)| link.state() == EdgeState::Branch);
-        let mut branches: Vec<_> = branches
-            .map(|(place, link)| (Reverse(link.weight()), self.rank(place)))
-            .collect();
-        branches.sort_unstable();
-        Ok(Some(branches.into_iter().map(|(_, rank)| rank).collect()))
+        let mut sorted: Vec<(u64, usize)> = Vec::new();
+        for (place, link) in branches {
+            let later = sorted.partition_point(|&(weight, _)| weight >= link.weight());
+            sorted.insert(later, (link.weight(), self.rank(place)));
+        }
+        Ok(Some(sorted.into_iter().map(|(_, rank)| rank).collect()))
     }
 
     /// Returns the rank at the other end of a link.
