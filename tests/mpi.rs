@@ -39,3 +39,5 @@ mod peer;
 mod programs;
 #[path = "mpi/traffic.rs"]
 mod traffic;
+#[path = "mpi/trees.rs"]
+mod trees;

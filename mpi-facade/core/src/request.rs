@@ -242,6 +242,7 @@ fn wait_until_over(
     if waited.0 <= u32::MAX as usize {
         return wait_until_other_over(world, request, status, failed, &attend);
     }
+    world.begin_wait();
     while !is_ticket_complete(world, waited, status.as_deref_mut(), failed)? {
         world.progress(&mut idle);
         world.kernel.advance(&mut idle)?;
@@ -264,6 +265,7 @@ fn wait_until_other_over(
     attend: &dyn Fn(&mut World, u32),
 ) -> Result<(), CommError> {
     let mut idle = 0;
+    world.begin_wait();
     while !is_other_complete(world, request, status.as_deref_mut(), failed)? {
         world.progress(&mut idle);
         world.kernel.advance(&mut idle)?;

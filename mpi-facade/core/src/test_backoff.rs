@@ -14,6 +14,7 @@ impl World {
     #[inline]
     pub(crate) fn make_progress(&mut self) -> Result<(), CommError> {
         self.kernel.check_messages()?;
+        self.begin_wait();
         self.progress(&mut 0);
         Ok(())
     }

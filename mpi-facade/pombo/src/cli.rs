@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::error::Error;
 use crate::version::VERSION;
-use crate::{bench, capture, demo, explain, info, install, run, setup, simulate, tree};
+use crate::{bench, capture, demo, explain, info, install, run, setup, simulate, site_jobs, tree};
 
 /// Run message-passing programs on this machine
 ///
@@ -69,6 +69,8 @@ enum Action {
     Tree(tree::Options),
     /// Simulate broadcasts over sites, along fixed trees and along a spanning tree that adapts to changes
     Simulate(simulate::Options),
+    /// Run programs on hosts of sites, which are network namespaces of this machine
+    Sites(site_jobs::Options),
 }
 
 /// Parses the command line, without `argv[0]`, and runs the subcommand.
@@ -90,6 +92,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
         Action::Bench(options) => bench::main(&options),
         Action::Tree(options) => tree::main(&options),
         Action::Simulate(options) => simulate::main(&options),
+        Action::Sites(options) => site_jobs::main(&options),
     }
 }
 

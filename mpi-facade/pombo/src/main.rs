@@ -18,6 +18,7 @@ mod procfs;
 mod run;
 mod setup;
 mod simulate;
+mod site_jobs;
 mod sites;
 mod tree;
 mod variables;

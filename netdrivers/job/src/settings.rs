@@ -4,6 +4,7 @@
 
 #[doc(hidden)]
 pub mod const_format;
+mod delay;
 pub(crate) mod loss;
 mod table;
 mod values;

@@ -1,8 +1,11 @@
 //! Any network with injected faults: real devices lose no frames on demand.
 
+use super::delay_injector::{DelayInjector, Stamp};
 use super::injector::{FaultInjector, Injector, LossInjector};
-use super::{FaultCounts, Faults, Rate};
+use super::{Delays, FaultCounts, Faults, Rate};
 use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
 use pombo_kernel::channel::{ChannelError, WaitSet};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
@@ -20,6 +23,8 @@ pub struct FaultyNetwork<N> {
     injector: Option<Box<dyn Injector<N>>>,
     counts: FaultCounts,
     keeps_bytes: bool,
+    /// Bytes behind every frame that the injector needs.
+    trailer: usize,
 }
 
 impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> FaultyNetwork<N> {
@@ -54,7 +59,38 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> FaultyNetwork<N> {
             injector,
             counts: FaultCounts::default(),
             keeps_bytes: true,
+            trailer: 0,
         }
+    }
+
+    /// Wraps a network of peers on one machine with delays that change over time, and losses. All peers must do so.
+    pub fn with_delays(inner: N, delays: Delays, rate: Rate, seed: u64) -> Self {
+        if delays.is_empty() {
+            return Self::with_loss(inner, rate, seed);
+        }
+        let injector = DelayInjector::new(&inner, delays, rate, seed);
+        FaultyNetwork {
+            injector: Some(Box::new(injector)),
+            trailer: size_of::<Stamp>(),
+            ..Self::with_loss(inner, Rate::NEVER, seed)
+        }
+    }
+}
+
+impl<N: Network> FaultyNetwork<N> {
+    /// Sends a frame, with what the injector puts behind it.
+    #[inline]
+    fn send(
+        &mut self,
+        parts: &[Part<'_>],
+        transmit: impl FnOnce(&mut N, &[Part<'_>]) -> Result<(), ChannelError>,
+    ) -> Result<(), ChannelError> {
+        let stamp = self.injector.as_ref().and_then(|it| it.stamp(&self.inner));
+        let Some(stamp) = stamp else {
+            return transmit(&mut self.inner, parts);
+        };
+        let frame = stamped(parts, &stamp);
+        transmit(&mut self.inner, &[Part::Bytes(&frame)])
     }
 }
 
@@ -78,12 +114,16 @@ impl<N> FaultyNetwork<N> {
 impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetwork<N> {
     type Frame<'a> = ContiguousFrame<'a>;
 
-    pombo_kernel::forward_network! { inner: me, peers, mtu, #[inline] set_corked, #[inline] now }
+    pombo_kernel::forward_network! { inner: me, peers, #[inline] set_corked, #[inline] now }
 
     /// As the network below, unless the plan changes bytes.
     #[inline]
     fn is_checked(&self) -> bool {
         self.keeps_bytes && self.inner.is_checked()
+    }
+
+    fn mtu(&self) -> usize {
+        self.inner.mtu() - self.trailer
     }
 
     #[inline]
@@ -93,7 +133,7 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> Network for FaultyNetw
         {
             return Ok(());
         }
-        self.inner.transmit(to, parts)
+        self.send(parts, |inner, parts| inner.transmit(to, parts))
     }
 
     #[inline]
@@ -140,6 +180,21 @@ impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>> + Broadcast> Broadcast
         if let Some(injector) = &self.injector {
             injector.next_arrival(&self.inner)?;
         }
-        self.inner.broadcast(parts)
+        self.send(parts, N::broadcast)
     }
+}
+
+/// Returns a frame with a stamp behind it.
+#[cold]
+#[inline(never)]
+fn stamped(parts: &[Part<'_>], stamp: &Stamp) -> Vec<u8> {
+    let mut frame = vec![0; Part::total(parts)];
+    let mut rest = &mut *frame;
+    for part in parts {
+        let (place, behind) = rest.split_at_mut(part.len());
+        part.copy_to(0, place);
+        rest = behind;
+    }
+    frame.extend_from_slice(stamp);
+    frame
 }

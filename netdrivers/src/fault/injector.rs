@@ -1,6 +1,7 @@
 //! Applies faults to the frames that arrive at one peer. Only `FaultyNetwork` uses it, by a trait object: so a program
 //! that only loses frames does not contain the code of other faults.
 
+use super::delay_injector::Stamp;
 use super::{CRASHED, FaultCounts, Faults, InFlight, LinkFaults, Rate};
 use alloc::vec::Vec;
 use pombo_kernel::channel::{Arrival, ChannelError};
@@ -34,6 +35,12 @@ pub(super) trait Injector<N>: Send {
         Ok(false)
     }
 
+    /// Returns what goes behind each frame that leaves now.
+    fn stamp(&self, inner: &N) -> Option<Stamp> {
+        let _ = inner;
+        None
+    }
+
     /// Returns when a delayed frame arrives, on the clock of the network; `u64::MAX` if there is none.
     fn next_arrival(&self, inner: &N) -> Result<u64, ChannelError> {
         let _ = inner;
@@ -42,7 +49,7 @@ pub(super) trait Injector<N>: Send {
 }
 
 /// Returns the links to this peer, by sender.
-fn links(peer: Peer, peers: usize, seed: u64) -> Vec<LinkFaults> {
+pub(super) fn links(peer: Peer, peers: usize, seed: u64) -> Vec<LinkFaults> {
     let (peers, peer) = (peers as u64, u64::from(peer.0));
     let link = |from| LinkFaults::new(seed, from * peers + peer);
     (0..peers).map(link).collect()

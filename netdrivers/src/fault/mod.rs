@@ -5,6 +5,8 @@
 //! machine. The timing of real devices and threads is not controlled. The package `pombo-testing` has a network in
 //! simulated time that applies the same plans.
 
+mod delay_injector;
+mod delays;
 mod faults;
 mod faulty_link;
 mod faulty_network;
@@ -12,6 +14,7 @@ mod in_flight;
 mod injector;
 mod rng;
 
+pub use delays::{Delays, NoDelays};
 pub use faults::{FaultCounts, Faults, Outage};
 pub use faulty_link::LinkFaults;
 pub use faulty_network::FaultyNetwork;

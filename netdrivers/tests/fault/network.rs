@@ -4,7 +4,7 @@ use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::network::{MIN_MTU, Network};
 use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::fault::{
-    CRASHED, FaultCounts, Faults, FaultyNetwork, Outage, Rate, SeededRng,
+    CRASHED, Delays, FaultCounts, Faults, FaultyNetwork, Outage, Rate, SeededRng,
 };
 use pombo_testing::{DeviceLimits, LinkParameters, Sim, SimNetwork};
 
@@ -47,6 +47,53 @@ fn simulated(faults: Faults, seed: u64) -> (Got, FaultCounts) {
     }
     assert!(sim.is_quiet());
     (got, sim.counts())
+}
+
+/// Sends a frame from each peer to the next, and returns when each arrives.
+fn arrivals(sim: &Sim, peers: &mut [FaultyNetwork<SimNetwork>]) -> Vec<u64> {
+    for peer in 0..3 {
+        send(&mut peers[usize::from(peer)], (peer + 1) % 3, &frame(peer));
+    }
+    let mut times = vec![0; 3];
+    for time in 0..1000 {
+        for (peer, network) in peers.iter_mut().enumerate() {
+            let mut got = Vec::new();
+            // The last one computes, and looks only at the end: it takes nothing for later than it is.
+            if peer < 2 || time == 999 {
+                collect(network, &mut got);
+            }
+            for frame in &got {
+                assert!(is_frame_of(frame));
+                times[frame.0.index()] = time;
+            }
+        }
+        sim.advance(1000);
+    }
+    times
+}
+
+fn is_frame_of((from, bytes): &(Peer, Vec<u8>)) -> bool {
+    *bytes == frame(from.0)
+}
+
+#[test]
+fn each_link_has_its_delay_at_each_time() {
+    let (sim, peers) = Sim::new(3, Faults::NONE, 1);
+    let delays: Delays = "0-1=50000,1-2=20000,@1500000,0-1=7000,0-2=90000"
+        .parse()
+        .expect("delays");
+    let over = |peer| FaultyNetwork::with_delays(peer, delays.clone(), Rate::NEVER, 1);
+    let mtu = peers[0].mtu();
+    let mut peers: Vec<_> = peers.into_iter().map(over).collect();
+    assert!(peers[0].mtu() < mtu);
+    let usual = arrivals(&sim, &mut peers);
+    let near = |time: u64, delay: u64| (delay..delay + 3).contains(&time);
+    assert!(near(usual[0], 50) && near(usual[2], 0), "{usual:?}");
+    assert_eq!(usual[1], 999, "it was there when its receiver looked");
+    // The beginning is that of the network: more than a millisecond ago.
+    sim.advance(1_000_000);
+    let later = arrivals(&sim, &mut peers);
+    assert!(near(later[0], 7) && near(later[2], 90), "{later:?}");
 }
 
 /// The same through a decorator over a network without faults.

@@ -1,5 +1,6 @@
 //! Barrier, broadcast, and the calls that move blocks: the checks, the memory and the schedule of each.
 
+use super::adaptive;
 use super::buffers::{Blocks, LastingBuffers, distinct};
 use super::flat_movement::{
     allgather_by_messages, allgather_shm, broadcast_by_messages, broadcast_shm, collect, own,
@@ -65,7 +66,9 @@ pub fn broadcast(buffer: Buffer<'_>, root: c_int, comm: Comm) -> impl Collective
         let bytes = |datatypes: &Datatypes| Ok(Source::len(&buffer.region(datatypes, 1)?));
         match call.is_hierarchical(Operation::Bcast, bytes)? {
             true => hierarchical::broadcast(call, buffer),
-            false => broadcast_shm(call, buffer),
+            false if broadcast_shm(call, buffer)? => Ok(true),
+            false if call.is_adaptive(Operation::Bcast)? => adaptive::broadcast(call, buffer),
+            false => Ok(false),
         }
     };
     prepare_rooted(

@@ -4,6 +4,7 @@
 use super::buffers::distinct;
 use super::host_roles::HostRoles;
 use super::layout::Layout;
+use super::listed_tree::ListedTree;
 use super::operation::PreparedOperation;
 use super::prepare::{Call, CallError, blocks, cut};
 use super::schedule::{Position, Steps};
@@ -51,14 +52,43 @@ pub(super) fn broadcast_by_messages(
         return broadcast_by_multicast(call, buffer);
     }
     let (position, algorithm) = (call.position, call.select(Operation::Bcast, bytes)?);
+    if algorithm == Algorithm::TwoLevel && call.subgroup.is_none() {
+        let tree = call.two_level()?;
+        return broadcast_along(call, region, tree);
+    }
     // Ranks may describe the same data by different datatypes, so all cut it by bytes.
     let blocks = blocks(bytes, 1, algorithm, position.ranks);
     if !region.is_dense() && blocks > 1 {
-        return broadcast_packed(call, region, algorithm);
+        return broadcast_packed(
+            call,
+            region,
+            algorithm,
+            position.broadcast(algorithm, blocks),
+        );
     }
     let vector = Layout::vector(region);
     let steps = position.broadcast(algorithm, blocks);
     let output = vector.evenly(blocks);
+    Ok(PreparedOperation::plain(steps, Layout::nothing(), output))
+}
+
+/// Broadcasts along a tree, long messages in segments.
+pub(super) fn broadcast_along(
+    call: &mut Call<'_>,
+    region: Region,
+    tree: ListedTree,
+) -> Result<PreparedOperation, Error> {
+    let blocks = blocks(
+        Source::len(&region),
+        1,
+        Algorithm::Chain,
+        call.position.ranks,
+    );
+    let steps = Steps::of(schedules::broadcast(tree, blocks));
+    if !region.is_dense() && blocks > 1 {
+        return broadcast_packed(call, region, Algorithm::Chain, steps);
+    }
+    let output = Layout::vector(region).evenly(blocks);
     Ok(PreparedOperation::plain(steps, Layout::nothing(), output))
 }
 
@@ -67,12 +97,13 @@ fn broadcast_packed(
     call: &mut Call<'_>,
     region: Region,
     algorithm: Algorithm,
+    steps: Steps,
 ) -> Result<PreparedOperation, Error> {
     let position = call.position;
     let (scratch, packed) = call.pool().packed(&region)?;
     region.copy_to(&packed);
     let (output, blocks) = cut(Layout::vector(packed), algorithm, position.ranks);
-    let steps = position.broadcast_and_copy(algorithm, blocks);
+    let steps = position.and_copy(steps, blocks);
     let mut ready = PreparedOperation::plain(steps, Layout::nothing(), output);
     ready.memory.work = Layout::vector(region);
     ready.scratch[0] = scratch;

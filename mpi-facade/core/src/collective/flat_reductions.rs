@@ -3,10 +3,11 @@
 
 use super::buffers::distinct;
 use super::layout::Layout;
+use super::listed_tree::ListedTree;
 use super::operation::PreparedOperation;
 use super::p2p_executor::OperationBuffers as Memory;
 use super::prepare::{Call, CallError, cut, segments};
-use super::schedule::Position;
+use super::schedule::{Position, Steps};
 use super::scratch::Scratch;
 use super::shared_memory::Method;
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
@@ -117,8 +118,41 @@ pub(super) fn reduce_by_messages(
     if position.ranks == 2 && algorithm == Algorithm::Chain {
         return reduce_pair(call, reduced, reduction, input);
     }
+    if algorithm == Algorithm::TwoLevel && call.subgroup.is_none() {
+        let tree = call.two_level()?;
+        return reduce_along(call, reduced, tree);
+    }
     let (input, blocks) = cut(input, algorithm, position.ranks);
     let is_leaf = position.is_leaf(algorithm);
+    let steps = position.reduce(algorithm, blocks);
+    reduce_by(call, reduced, reduction, (input, blocks), is_leaf, steps)
+}
+
+/// Reduces along a tree, long vectors in segments, for an operation that commutes.
+pub(super) fn reduce_along(
+    call: &mut Call<'_>,
+    reduced: Reduced<'_>,
+    tree: ListedTree,
+) -> Result<PreparedOperation, Error> {
+    let position = call.position;
+    let reduction = reduced.reduction(call.objects(), position.is_root())?;
+    let input = reduced.buffer(position.is_root()).whole(call.datatypes())?;
+    let (input, blocks) = cut(input, Algorithm::Chain, position.ranks);
+    let is_leaf = tree.parent.is_some() && tree.children.is_empty();
+    let steps = Steps::of(schedules::reduce(tree, blocks));
+    reduce_by(call, reduced, reduction, (input, blocks), is_leaf, steps)
+}
+
+/// Reduces by these steps.
+fn reduce_by(
+    call: &mut Call<'_>,
+    reduced: Reduced<'_>,
+    reduction: Reduction,
+    (input, blocks): (Layout, usize),
+    is_leaf: bool,
+    steps: Steps,
+) -> Result<PreparedOperation, Error> {
+    let position = call.position;
     // A leaf of the tree sends its input and needs no other buffer.
     let nothing = || (Scratch::default(), Layout::nothing());
     let (own, incoming) = match is_leaf {
@@ -134,7 +168,7 @@ pub(super) fn reduce_by_messages(
         (false, false) => call.pool().like(&input)?,
     };
     Ok(PreparedOperation {
-        steps: position.reduce(algorithm, blocks),
+        steps,
         then: None,
         memory: Memory {
             input,

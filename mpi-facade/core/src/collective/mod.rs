@@ -12,6 +12,7 @@
 //! A rank that loses a peer during a multicast broadcast may miss its data: its next multicast broadcasts on the
 //! communicator from the same root fail with the same error. Messages and other communicators are not affected.
 
+mod adaptive;
 mod buffers;
 mod data_movement;
 mod direct;
@@ -21,6 +22,7 @@ mod hierarchical;
 mod host_roles;
 mod intercommunicator;
 mod layout;
+mod listed_tree;
 #[cfg(feature = "hosts")]
 mod multicast_bcast;
 #[cfg(not(feature = "hosts"))]
@@ -46,6 +48,7 @@ pub use data_movement::{
 };
 pub use flat_reductions::Reduced;
 pub(crate) use intercommunicator::{allgather_both, allreduce_both};
+pub(crate) use listed_tree::parse_sites;
 pub(crate) use multicast_bcast::{
     close_group, has_room as has_group_room, open as open_multicast, open_group,
 };

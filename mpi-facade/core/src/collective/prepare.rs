@@ -482,6 +482,7 @@ impl<'w> Call<'w> {
             several_hosts: !same_host.unwrap_or(layout.is_none()),
             shared_memory: same_host.unwrap_or(layout.is_none()),
             multicast: false,
+            adaptive: same_host.is_none(),
             hierarchical: same_host.is_none()
                 && layout.is_some_and(|layout| {
                     layout.has_shared_host() && (kind != Kind::Allgather || layout.in_order())
@@ -495,9 +496,17 @@ impl<'w> Call<'w> {
         let conditions = Conditions {
             shared_memory: false,
             hierarchical: false,
+            adaptive: false,
             ..conditions
         };
         Ok(self.selector().select(kind, bytes, conditions))
+    }
+
+    /// Returns whether the whole call runs along the adaptive tree.
+    pub(super) fn is_adaptive(&mut self, kind: Kind) -> Result<bool, Error> {
+        let conditions = self.conditions(kind)?;
+        let wanted = self.selector().select(kind, 0, conditions);
+        Ok(conditions.ranks > 1 && wanted == Algorithm::Adaptive)
     }
 
     /// Selects the algorithm for a reduction: one that keeps the order of the ranks where the operation needs it.
@@ -512,6 +521,11 @@ impl<'w> Call<'w> {
             (false, Kind::Allreduce) => Ok(Algorithm::RecursiveDoubling),
             (false, _) => Ok(Algorithm::Binomial),
         }
+    }
+
+    /// Returns the tag of its messages.
+    pub(super) fn tag(&self) -> u32 {
+        self.tag
     }
 
     /// Returns the pool of scratch memory.

@@ -1,5 +1,6 @@
 //! The reducing calls: the checks, the memory and the schedule of each.
 
+use super::adaptive;
 use super::buffers::items;
 use super::flat_reductions::{
     Reduced, allreduce_by_messages, allreduce_shm, reduce_by_messages, reduce_shm,
@@ -30,7 +31,9 @@ pub fn reduce(reduced: Reduced<'_>, root: c_int, comm: Comm) -> impl Collective 
             reduced.bytes(datatypes, is_root)
         })? {
             true => hierarchical::reduce(call, reduced),
-            false => reduce_shm(call, reduced),
+            false if reduce_shm(call, reduced)? => Ok(true),
+            false if call.is_adaptive(Operation::Reduce)? => adaptive::reduce(call, reduced),
+            false => Ok(false),
         }
     };
     prepare_rooted(

@@ -148,12 +148,13 @@ impl Position {
         }
     }
 
-    /// Broadcasts blocks of the output; the other ranks than the root then copy all of them to the work buffer.
-    pub(super) fn broadcast_and_copy(&self, algorithm: Algorithm, blocks: usize) -> Steps {
+    /// Broadcasts blocks of the output by these steps; the other ranks than the root then copy all of them to the work
+    /// buffer.
+    pub(super) fn and_copy(&self, broadcast: Steps, blocks: usize) -> Steps {
         let (from, into) = (Buffer::Output.all(blocks), Buffer::Work.block(0));
         let copy = (!self.is_root()).then_some(Step::Copy { from, into });
         let last = [Step::Await(0)].into_iter().chain(copy);
-        steps(self.broadcast(algorithm, blocks).chain(last))
+        steps(broadcast.chain(last))
     }
 
     pub(super) fn gather(&self, algorithm: Algorithm) -> Steps {

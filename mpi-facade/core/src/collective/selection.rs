@@ -66,6 +66,8 @@ algorithms! {
     Pairwise "pairwise" "everybody to everybody in shifted order, one after the other";
     RecursiveDoubling "recursive_doubling" "twice as much, or twice as far, in every round";
     Rabenseifner "rabenseifner" "reduce-scatter by halves, then all-gather by doubles";
+    TwoLevel "two_level" "from the root to one rank of every site, and along binomial trees inside; POMBO_SITES says the sites, else hosts are";
+    Adaptive "adaptive" "along a minimum spanning tree of measured latencies that adapts to their changes; blocking calls";
     Bruck "bruck" "blocks that go the same way travel together";
     Multicast "multicast" "by the network's own broadcast, one frame for all; where ranks are on several hosts; blocking calls";
     SharedMemory "shm" "over memory that all share, without messages; blocking calls of ranks on one host";
@@ -162,6 +164,8 @@ pub const TABLE: &[Selection] = &[
             Binomial,
             Chain,
             ScatterAllgather,
+            TwoLevel,
+            Adaptive,
             Multicast,
             SharedMemory,
             Hierarchical,
@@ -241,7 +245,15 @@ pub const TABLE: &[Selection] = &[
     Selection {
         operation: Operation::Reduce,
         variable: c"POMBO_COLL_REDUCE",
-        allowed: &[Linear, Binomial, Chain, SharedMemory, Hierarchical],
+        allowed: &[
+            Linear,
+            Binomial,
+            Chain,
+            TwoLevel,
+            Adaptive,
+            SharedMemory,
+            Hierarchical,
+        ],
         rules: &[
             costly_waits(BOARDS, ANY, SharedMemory),
             one_host(2, PAIR_DIRECT, Binomial),
@@ -316,6 +328,8 @@ pub(super) struct Conditions {
     pub(super) multicast: bool,
     /// Whether they are on several hosts of which some have several ranks.
     pub(super) hierarchical: bool,
+    /// Whether all ranks take part in a blocking call.
+    pub(super) adaptive: bool,
 }
 
 /// The rules by which this process selects algorithms.
@@ -351,6 +365,7 @@ impl Selector {
             SharedMemory => conditions.shared_memory,
             Multicast => conditions.multicast,
             Hierarchical => conditions.hierarchical,
+            Adaptive => conditions.adaptive,
             _ => true,
         };
         let costly_waits = conditions.several_hosts || self.is_oversubscribed(conditions.ranks);

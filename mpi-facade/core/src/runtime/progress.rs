@@ -17,6 +17,14 @@ impl World {
         !self.active.is_empty()
     }
 
+    /// Notes that a call begins to wait, or polls once.
+    #[inline]
+    pub(crate) fn begin_wait(&mut self) {
+        if self.makes_progress_outside() {
+            self.idle_counts.waits = self.idle_counts.waits.wrapping_add(1);
+        }
+    }
+
     /// Progresses operations that the kernel does not know. `idle` counts consecutive polls without a message.
     #[inline]
     pub(crate) fn progress(&mut self, idle: &mut u32) {
@@ -55,6 +63,7 @@ impl World {
     ) -> Result<R, CommError> {
         let (mut idle, mut came) = (looks, true);
         self.idle_counts.waiting = 0;
+        self.begin_wait();
         loop {
             if let Some(result) = over(self)? {
                 return Ok(result);

@@ -76,6 +76,8 @@ pub(crate) struct RequestOps {
 pub(crate) struct IdleCounts {
     /// Polls of the call that waits.
     pub(crate) waiting: u32,
+    /// Calls so far that have waited or polled while something made progress outside the kernel.
+    pub(crate) waits: u32,
     /// Polls of testing calls since the last check for ended ranks.
     pub(crate) tested: u32,
     /// Polls of testing calls since a time, and that time in nanoseconds.

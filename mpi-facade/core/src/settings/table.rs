@@ -1,6 +1,7 @@
 //! The table of the variables that MPI reads, except those that select algorithms, which are in
 //! [`crate::collective::TABLE`]. Bounds and defaults of the composition come from there.
 
+use crate::collective::parse_sites;
 use crate::message_header;
 use pombo_job::settings::{Values, numbers, variables, words};
 use pombo_netdrivers::shm::SingleCopy;
@@ -22,6 +23,12 @@ variables! {
         "0: blocking receives always go through the queues, also while those are empty";
     SHM_MAIL: Values::SWITCH, default "1",
         "0: short messages between two ranks that answer each other go through their rings alone";
+    SITES: SITE_LIST, default "hosts",
+        "the site of every rank, as in 0,0,1,1, for the algorithm two_level; the last one holds for further ranks";
+    ADAPTIVE_EVERY: numbers!("a whole number", 0, 1_000_000), default "16",
+        "the algorithm adaptive adapts its tree in every so many calls on a communicator; 0: never";
+    ADAPTIVE_THRESHOLD: numbers!("per cent", 0, 75), default "50",
+        "how far the latency of a link must be from the one that the tree was adapted to";
     PROGRESS_THREAD: Values::SWITCH, default "0",
         "1: a thread of every rank serves the others while the program computes";
 }
@@ -29,6 +36,11 @@ variables! {
 const SINGLE_COPY: Values = Values {
     must: "auto, never, always, or a number of bytes",
     fits: |text| single_copy(text).is_some(),
+};
+
+const SITE_LIST: Values = Values {
+    must: "numbers separated by commas",
+    fits: |text| parse_sites(text).is_some(),
 };
 
 /// Parses which messages are received by single copy.

@@ -15,7 +15,7 @@ mod machine;
 mod measured_value;
 mod median_bounds;
 mod multihost;
-mod network_namespaces;
+pub(crate) mod network_namespaces;
 mod options;
 mod plan;
 mod plot;

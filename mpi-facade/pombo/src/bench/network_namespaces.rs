@@ -1,4 +1,4 @@
-//! Simulates hosts by network namespaces on a bridge. Only `bench` uses it. This needs no root: the command starts
+//! Simulates hosts by network namespaces on a bridge. `bench` and `site_jobs` use it. This needs no root: the command starts
 //! itself once more, as root of its own namespaces, and the system removes everything together with them.
 //!
 //! Host i is called `hI` and has 10.77.0.(i+1) on `eth0`; the other end of that virtual cable, the bridge's port, is
@@ -18,15 +18,15 @@ use crate::error::Error;
 use crate::run::guard::Guard;
 
 /// The switch that tells a process that it has namespaces of its own.
-pub(super) const INSIDE: &str = "--inside";
+pub(crate) const INSIDE: &str = "--inside";
 /// The directory for the files of [`Hosts`], in a file system that disappears with the hosts.
 const HOME: &str = "/run/pombo";
 /// Bytes that an idle port sends at once.
-pub(super) const BURST: u32 = 16 << 10;
+pub(crate) const BURST: u32 = 16 << 10;
 /// Largest number of bytes that wait in a port; beyond it frames are lost.
-pub(super) const QUEUE: u32 = 512 << 10;
+pub(crate) const QUEUE: u32 = 512 << 10;
 /// The usual MTU in bytes.
-pub(super) const MTU: u32 = 1500;
+pub(crate) const MTU: u32 = 1500;
 
 /// The programs that are needed, with their Debian packages.
 const TOOLS: [(&str, &str); 4] = [
@@ -63,15 +63,15 @@ exec /run/pombo/enter \"$host\" sh -c \"$*\"
 
 /// The rate of every port.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rate {
-    pub(super) megabits: u32,
+pub(crate) struct Rate {
+    pub(crate) megabits: u32,
 }
 
 /// Hosts and the network between them.
-pub(super) struct Hosts {
+pub(crate) struct Hosts {
     count: usize,
     /// The congestion control of TCP there.
-    pub(super) tcp: String,
+    pub(crate) tcp: String,
 }
 
 impl FromStr for Rate {
@@ -93,13 +93,20 @@ impl FromStr for Rate {
 
 impl Rate {
     /// Returns the rate in millions of bytes per second.
-    pub(super) fn bytes(self) -> f64 {
+    pub(crate) fn bytes(self) -> f64 {
         f64::from(self.megabits) / 8.0
     }
 }
 
 /// Starts this command once more where it may create hosts, and returns its exit code.
-pub(super) fn inside() -> Result<u8, Error> {
+pub(crate) fn inside() -> Result<u8, Error> {
+    let words = std::env::args_os().skip(1);
+    let words: Vec<OsString> = words.chain([INSIDE.into()]).collect();
+    inside_as(&words)
+}
+
+/// Starts this program with those arguments, [`INSIDE`] among them, where it may create hosts.
+pub(crate) fn inside_as(words: &[OsString]) -> Result<u8, Error> {
     for (tool, package) in TOOLS {
         if !has(tool) {
             return Err(Error::NoTool { tool, package });
@@ -108,9 +115,9 @@ pub(super) fn inside() -> Result<u8, Error> {
     allowed()?;
     let program = std::env::current_exe().map_err(Error::system("find this program"))?;
     let mut command = apart();
-    command.arg(program).args(std::env::args_os().skip(1));
+    command.arg(program).args(words);
     // The command gets a group of its own, which the guard ends if this process is killed.
-    command.arg(INSIDE).process_group(0).stdin(Stdio::null());
+    command.process_group(0).stdin(Stdio::null());
     let mut guard = Guard::start()?;
     let mut child = command.spawn().map_err(Error::system("start unshare"))?;
     let group = Pid::from_raw(child.id().cast_signed());
@@ -166,7 +173,7 @@ fn shell(script: &str) -> Result<(), Error> {
 
 impl Hosts {
     /// Creates `count` hosts, from 1 on. Works only in a process that [`inside`] has started.
-    pub(super) fn make(count: usize) -> Result<Hosts, Error> {
+    pub(crate) fn make(count: usize) -> Result<Hosts, Error> {
         shell(
             "mount -t tmpfs none /run; mkdir /run/netns /run/pombo; ip link set lo up
              ip link add br0 type bridge mcast_snooping 0; ip link set br0 up",
@@ -217,20 +224,20 @@ impl Hosts {
     }
 
     /// Returns a command that runs on the first host.
-    pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(format!("{HOME}/enter"));
         command.arg("h0").arg(program);
         command
     }
 
     /// Returns the names of the first hosts, separated by commas.
-    pub(super) fn names(&self, count: usize) -> String {
+    pub(crate) fn names(&self, count: usize) -> String {
         let names: Vec<String> = (0..count).map(|host| format!("h{host}")).collect();
         names.join(",")
     }
 
     /// Limits the rate at which every host sends and receives; `None` removes the limit.
-    pub(super) fn shape(&self, rate: Option<Rate>) -> Result<(), Error> {
+    pub(crate) fn shape(&self, rate: Option<Rate>) -> Result<(), Error> {
         self.each(|host| match rate {
             None => format!(
                 "tc qdisc del dev port{host} root 2>&- || true
@@ -246,8 +253,20 @@ impl Hosts {
         })
     }
 
+    /// Limits the rate at which a host sends, in bits per second.
+    pub(crate) fn limit(&self, host: usize, rate: u64) -> Result<(), Error> {
+        shell(&format!(
+            "tc -n h{host} qdisc replace dev eth0 root tbf rate {rate}bit burst {BURST} limit {QUEUE}"
+        ))
+    }
+
+    /// Writes a script for the hosts, and returns its path.
+    pub(crate) fn write(name: &str, script: &str) -> Result<PathBuf, Error> {
+        write(name, script)
+    }
+
     /// Sets the MTU in bytes; programs that start later see it.
-    pub(super) fn set_mtu(&self, mtu: u32) -> Result<(), Error> {
+    pub(crate) fn set_mtu(&self, mtu: u32) -> Result<(), Error> {
         self.each(|host| {
             format!(
                 "ip link set port{host} mtu {mtu}
@@ -265,7 +284,7 @@ impl Hosts {
 
 /// Settings for other launchers: how they enter a host, that each host gets one rank, and which network to use; for
 /// Hydra, Open MPI 4 and 5, and UCX.
-pub(super) const SETTINGS: [(&str, &str); 10] = [
+pub(crate) const SETTINGS: [(&str, &str); 10] = [
     ("HYDRA_LAUNCHER", "ssh"),
     ("HYDRA_LAUNCHER_EXEC", "/run/pombo/login"),
     ("HYDRA_IFACE", "eth0"),

@@ -36,11 +36,21 @@ use supervise::Supervisor;
 
 /// Runs the job that the arguments describe; `name` is the name by which the user called the launcher.
 pub(crate) fn main(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
+    main_with(name, arguments, |_| ())
+}
+
+/// Runs the job that the arguments describe, after a change to it.
+pub(crate) fn main_with(
+    name: &str,
+    arguments: &[OsString],
+    change: impl FnOnce(&mut Request),
+) -> Result<u8, Error> {
     let mut request = arguments::parse(name, arguments)?;
     host_list::resolve(&mut request)?;
     arguments::check(&request)?;
     check_variables::check(&request)?;
     library_path::add(&mut request)?;
+    change(&mut request);
     if !request.stats {
         return start(&request);
     }

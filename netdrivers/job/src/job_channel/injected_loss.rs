@@ -1,25 +1,24 @@
-//! `POMBO_FAULT_LOSS`: injected loss of frames. Only `job_channel` uses it.
+//! `POMBO_FAULT_LOSS` and `POMBO_FAULT_DELAY`: injected loss and delay of frames. Only `job_channel` uses it.
 //!
 //! Without the feature `fault` nothing is between the protocols and the network.
 
 use crate::bootstrap::JobError;
-use crate::settings::FAULT_LOSS;
 use crate::settings::loss::parse;
+use crate::settings::{FAULT_DELAY, FAULT_LOSS};
 use pombo_kernel::Network;
 #[cfg(feature = "fault")]
-use pombo_netdrivers::fault::{FaultyNetwork, Rate};
+use pombo_netdrivers::fault::{Delays, FaultyNetwork, Rate};
 use pombo_transport::ContiguousFrame;
 
-/// A network with injected loss.
+/// A network with injected loss and delay.
 #[cfg(feature = "fault")]
 pub(super) type Lossy<N> = FaultyNetwork<N>;
 
-/// A network without injected loss.
+/// A network without either.
 #[cfg(not(feature = "fault"))]
 pub(super) type Lossy<N> = N;
 
-/// The loss to inject.
-#[derive(Clone, Copy)]
+/// The loss and the delays to inject.
 pub(super) struct Loss {
     /// Number of lost frames in a million that arrive.
     #[cfg_attr(not(feature = "fault"), expect(dead_code, reason = "it is 0"))]
@@ -27,34 +26,45 @@ pub(super) struct Loss {
     /// Seed of the random choice of frames.
     #[cfg_attr(not(feature = "fault"), expect(dead_code, reason = "none is chosen"))]
     seed: u64,
+    #[cfg(feature = "fault")]
+    delays: Delays,
 }
 
 impl Loss {
-    /// Reads the environment variable.
+    /// Reads the environment variables.
     ///
     /// # Errors
-    /// [`JobError::Variable`]: its value is invalid. `NotBuilt`: it requires loss, and this library is built without
-    /// it.
+    /// [`JobError::Variable`]: a value is invalid. `NotBuilt`: it requires loss, and this library is built without it.
     pub(super) fn read() -> Result<Self, JobError> {
         let (ppm, seed) = FAULT_LOSS.read(parse)?;
         #[cfg(not(feature = "fault"))]
-        if ppm > 0 {
-            return Err(JobError::NotBuilt {
-                name: FAULT_LOSS.name(),
-                feature: "fault",
-            });
+        for (variable, wanted) in [
+            (FAULT_LOSS, ppm > 0),
+            (FAULT_DELAY, FAULT_DELAY.text().is_some()),
+        ] {
+            if wanted {
+                return Err(JobError::NotBuilt {
+                    name: variable.name(),
+                    feature: "fault",
+                });
+            }
         }
-        Ok(Loss { ppm, seed })
+        Ok(Loss {
+            ppm,
+            seed,
+            #[cfg(feature = "fault")]
+            delays: FAULT_DELAY.read(|text| text.parse().ok())?,
+        })
     }
 
-    /// Wraps a network with this loss.
+    /// Wraps a network with this loss and these delays.
     #[inline]
     pub(super) fn over<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>>(
         self,
         network: N,
     ) -> Lossy<N> {
         #[cfg(feature = "fault")]
-        return FaultyNetwork::with_loss(network, Rate::ppm(self.ppm), self.seed);
+        return FaultyNetwork::with_delays(network, self.delays, Rate::ppm(self.ppm), self.seed);
         #[cfg(not(feature = "fault"))]
         network
     }

@@ -1,6 +1,7 @@
 //! The table of the variables of a job: those that ranks read here, and those that a launcher sets for them.
 
 use super::const_format::words;
+use super::delay;
 use super::loss;
 use super::values::{Values, numbers};
 use super::variable::variables;
@@ -65,4 +66,7 @@ variables! {
         "for tests: the host that this rank is on; ranks with the same one share memory";
     FAULT_LOSS: Values { must: loss::MUST, fits: |text| loss::parse(text).is_some() }, default "0",
         "for tests: frames from other hosts that are lost on purpose";
+    FAULT_DELAY: Values { must: delay::MUST, fits: delay::fits }, default "",
+        "for tests on one machine, the same at all ranks: what frames between ranks take longer, and from when on, as \
+         `pombo sites run` sets it";
 }

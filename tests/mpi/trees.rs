@@ -1,0 +1,103 @@
+//! Tests broadcast and reduce along trees that no formula gives: the two-level one of sites and the adaptive one.
+
+use crate::programs::{SMALLEST, job, ok, program, run};
+use crate::support::pombo;
+
+const UDP: (&str, &str) = ("POMBO_NET", "udp");
+const ADAPTIVE: [(&str, &str); 2] = [
+    ("POMBO_COLL_BCAST", "adaptive"),
+    ("POMBO_COLL_REDUCE", "adaptive"),
+];
+const TWO_LEVEL: [(&str, &str); 3] = [
+    ("POMBO_COLL_BCAST", "two_level"),
+    ("POMBO_COLL_REDUCE", "two_level"),
+    ("POMBO_SITES", "0,0,1,2,1"),
+];
+
+/// With the threshold 0, every sample of a link changes the tree.
+#[test]
+fn adaptive_calls_give_what_others_give() {
+    let often = [
+        ("POMBO_ADAPTIVE_EVERY", "2"),
+        ("POMBO_ADAPTIVE_THRESHOLD", "0"),
+    ];
+    for ranks in [1, 2, 3, 4, 8] {
+        ok(ranks, "trees", &[], &[&ADAPTIVE[..], &often].concat());
+        ok(
+            ranks,
+            "trees",
+            &[],
+            &[&ADAPTIVE[..], &often, &[UDP]].concat(),
+        );
+    }
+    let loss = [UDP, ("POMBO_FAULT_LOSS", "2:3")];
+    ok(4, "trees", &[], &[&ADAPTIVE[..], &often, &loss].concat());
+    ok(
+        4,
+        "trees",
+        &[],
+        &[&ADAPTIVE[..], &often, &SMALLEST].concat(),
+    );
+    ok(
+        4,
+        "trees",
+        &[],
+        &[&ADAPTIVE[..], &[("POMBO_ADAPTIVE_EVERY", "0")]].concat(),
+    );
+}
+
+#[test]
+fn two_level_calls_give_what_others_give() {
+    for ranks in [2, 5, 7] {
+        ok(ranks, "trees", &[], &TWO_LEVEL);
+        ok(ranks, "trees", &[], &[&TWO_LEVEL[..2], &[UDP]].concat());
+    }
+}
+
+/// The delay of a frame is that of its link, both when it begins and when it changes.
+#[test]
+fn programs_over_links_with_delays() {
+    let delay = (
+        "POMBO_FAULT_DELAY",
+        "0-1=2000000,1-2=300000,@20000000,0-1=100000,0-2=1000000",
+    );
+    ok(4, "trees", &[], &[&ADAPTIVE[..], &[UDP, delay]].concat());
+    ok(3, "p2p", &[], &[UDP, delay, ("POMBO_FAULT_LOSS", "2:7")]);
+}
+
+#[test]
+fn a_rank_that_ends_in_the_middle_is_an_error_of_all_others() {
+    for call in ["0", "1", "7", "30"] {
+        for net in [&[][..], &[UDP]] {
+            let mut command = pombo(["run", "--enable-recovery", "-n", "5"]);
+            command.arg(program("trees_end")).arg(call);
+            command.envs(ADAPTIVE).env("POMBO_ADAPTIVE_EVERY", "3");
+            let outcome = job(command.envs(net.iter().copied()));
+            assert_eq!(outcome.out, "told\n".repeat(4), "{call}: {}", outcome.err);
+        }
+    }
+}
+
+#[test]
+fn wrong_values_are_refused() {
+    for (name, value, must) in [
+        (
+            "POMBO_ADAPTIVE_EVERY",
+            "-1",
+            "a whole number from 0 to 1000000",
+        ),
+        ("POMBO_ADAPTIVE_THRESHOLD", "76", "per cent from 0 to 75"),
+        ("POMBO_SITES", "0,,1", "numbers separated by commas"),
+        ("POMBO_FAULT_DELAY", "0-1", "A-B=NS"),
+        ("POMBO_COLL_REDUCE", "multicast", "pombo info"),
+        ("POMBO_COLL_GATHER", "adaptive", "pombo info"),
+    ] {
+        let outcome = run(2, "trees", &[], &[(name, value)]);
+        assert_eq!(outcome.code, 1, "{name}={value}");
+        assert!(
+            outcome.err.contains(name) && outcome.err.contains(must),
+            "{}",
+            outcome.err
+        );
+    }
+}
