@@ -81,13 +81,6 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
         Some(value)
     }
 
-    /// Removes an entry that is in no queue, if `wanted` holds for it.
-    #[inline(always)]
-    pub(crate) fn remove_if(&mut self, index: u32, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
-        self.get(index).filter(|value| wanted(value))?;
-        self.remove(index)
-    }
-
     /// Returns the number of entries in use.
     pub(crate) fn len(&self) -> usize {
         self.used

@@ -142,18 +142,17 @@ pub trait PointToPointExt: PointToPoint {
     #[inline(always)]
     fn claim_header(&mut self, ticket: Ticket) -> Option<Self::Header> {
         let Engine { state, buffers, .. } = self.engine();
-        if !buffers.holds(ticket) {
+        let operation = state.operation(ticket)?;
+        let header = operation.envelope.as_ref().map(Envelope::header)?;
+        if !matches!(operation.state, OpState::Done(Ok(_)))
+            || operation.is_in_flight()
+            || operation.is_detached()
+        {
             return None;
         }
-        let operation = state.operations.remove_if(ticket.slot(), |operation| {
-            operation.generation == ticket.generation()
-                && matches!(operation.state, OpState::Done(Ok(_)))
-                && operation.envelope.is_some()
-                && !operation.is_in_flight()
-                && !operation.is_detached()
-        })?;
-        buffers.give_back(ticket);
-        operation.envelope.as_ref().map(Envelope::header)
+        buffers.give_back(ticket)?;
+        state.operations.remove(ticket.slot());
+        Some(header)
     }
 
     /// Returns the header of an operation's message, if one is known.

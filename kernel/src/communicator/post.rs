@@ -98,21 +98,40 @@ impl<H: Header, C: Config> State<H, C> {
         )
     }
 
-    /// Matches an opened receive with an unexpected message, or puts it into the expected queue.
-    #[inline]
+    /// Matches an opened receive with an unexpected message, or puts it into the expected queue. Inlined, except what few
+    /// receives need: programs post many that no message has reached.
+    #[inline(always)]
     pub(crate) fn match_or_post(
         &mut self,
         pattern: H::Pattern,
         ticket: Ticket,
         buffers: &mut impl BufferAccess,
     ) {
-        self.forget(|envelope, _| pattern.matches(envelope.peer(), &envelope.header()));
         self.counters.count(Counter::Searched);
-        if self.unexpected.len() > 0
-            && let Some(place) = self.unexpected.find(&pattern)
-        {
-            return self.take(place, ticket, buffers);
+        let is_quiet = self.unexpected.len() == 0 && !self.has_queried();
+        if is_quiet || !self.match_unexpected(&pattern, ticket, buffers) {
+            self.post_expected(pattern, ticket);
         }
+    }
+
+    /// Matches a receive with an unexpected message, if there is one.
+    #[inline(never)]
+    fn match_unexpected(
+        &mut self,
+        pattern: &H::Pattern,
+        ticket: Ticket,
+        buffers: &mut impl BufferAccess,
+    ) -> bool {
+        self.forget(|envelope, _| pattern.matches(envelope.peer(), &envelope.header()));
+        let found = self.unexpected.find(pattern);
+        if let Some(place) = found {
+            self.take(place, ticket, buffers);
+        }
+        found.is_some()
+    }
+
+    #[inline(always)]
+    fn post_expected(&mut self, pattern: H::Pattern, ticket: Ticket) {
         let source = pattern.source();
         if let Some(peer) = source
             && self.peer_state(peer).is_some_and(|state| state.dead)

@@ -87,9 +87,15 @@ impl<H: Header, C: Config> State<H, C> {
     #[inline]
     pub(crate) fn forget(&mut self, untrue: impl Fn(&Envelope<H, C>, bool) -> bool) {
         // Without a query so far there is nothing to drop.
-        if self.probes.get().is_some_and(|it| it.generation != 0) {
+        if self.has_queried() {
             self.forget_answers(untrue);
         }
+    }
+
+    /// Returns whether a probe has ever queried a peer.
+    #[inline]
+    pub(crate) fn has_queried(&self) -> bool {
+        self.probes.get().is_some_and(|it| it.generation != 0)
     }
 
     #[inline(never)]

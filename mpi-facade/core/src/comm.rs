@@ -452,19 +452,25 @@ impl Comms {
     /// Notes that a request that refers to a communicator by its context is complete.
     #[inline]
     pub(crate) fn settled(&mut self, context: u32) {
+        self.settled_many(context, 1);
+    }
+
+    /// Notes that so many requests that refer to a communicator by its context are complete.
+    #[inline]
+    pub(crate) fn settled_many(&mut self, context: u32, requests: usize) {
         match self.table.get_mut(context as usize / 2) {
             Some(Some(it)) if it.context == context / 2 && !it.freed => {
-                it.pending = it.pending.saturating_sub(1);
+                it.pending = it.pending.saturating_sub(requests);
             }
-            _ => self.settled_late(context),
+            _ => self.settled_late(context, requests),
         }
     }
 
     /// Does so for a communicator whose index differs from its context, or that was freed.
     #[cold]
-    fn settled_late(&mut self, context: u32) {
+    fn settled_late(&mut self, context: u32, requests: usize) {
         if let Some((comm, record)) = self.of_context(context) {
-            record.pending = record.pending.saturating_sub(1);
+            record.pending = record.pending.saturating_sub(requests);
             if record.freed {
                 self.sweep(place(comm));
             }

@@ -164,7 +164,7 @@ pub fn ireceive(
     comm: Comm,
 ) -> Result<Request, CommError> {
     let post =
-        |world: &mut World| post_receive(world, buf, count, datatype, from, tag, comm).hand_out();
+        |world: &mut World| post_here(world, buf, count, datatype, from, tag, comm).hand_out();
     match world::with_alone(post) {
         Some(Request::NULL) => Err(refused()),
         Some(request) => Ok(request),
@@ -391,6 +391,20 @@ pub(crate) fn check_send(
 
 #[inline(never)]
 pub(crate) fn post_receive<'w>(
+    world: &'w mut World,
+    buf: UserAddress<'_>,
+    count: i64,
+    datatype: Datatype,
+    from: c_int,
+    tag: c_int,
+    comm: Comm,
+) -> Posted<'w> {
+    post_here(world, buf, count, datatype, from, tag, comm)
+}
+
+/// Posts a receive as [`post_receive`] does, inlined into calls of which programs make many in a row.
+#[inline(always)]
+fn post_here<'w>(
     world: &'w mut World,
     buf: UserAddress<'_>,
     count: i64,

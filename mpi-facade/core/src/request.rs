@@ -367,21 +367,27 @@ fn test_all_inline(world: &mut World, requests: &mut [Request]) -> usize {
         objects: Objects { comms, .. },
         ..
     } = world;
-    let over = |request: &&mut Request| {
-        if **request == SENT {
-            return true;
-        }
-        match kernel.take_completed(Ticket::from_bits(request.0 as u64)) {
-            // Requests of collective operations are not counted.
-            Some(header) if header.context.get().is_multiple_of(2) => {
-                comms.settled(header.context.get());
-                true
+    // Most requests of a call belong to one communicator.
+    let (mut last, mut many, mut ended) = (0, 0, 0);
+    for request in requests {
+        if *request != SENT {
+            let ticket = Ticket::from_bits(request.0 as u64);
+            let Some(header) = kernel.take_completed(ticket) else {
+                break;
+            };
+            let context = header.context.get();
+            if context != last {
+                comms.settled_many(last, many);
+                (last, many) = (context, 0);
             }
-            header => header.is_some(),
+            // Requests of collective operations are not counted.
+            many += usize::from(context.is_multiple_of(2));
         }
-    };
-    let ended = requests.iter_mut().take_while(over);
-    ended.map(|request| *request = Request::NULL).count()
+        *request = Request::NULL;
+        ended += 1;
+    }
+    comms.settled_many(last, many);
+    ended
 }
 
 /// Writes the status of a message that was received without a request, and returns its failure.

@@ -213,8 +213,7 @@ impl Connection {
             let long = &self.long;
             let sent = self.outbound.position();
             let (ring, mail) = (&mut self.inbound, &mut self.mail);
-            let of_mail = |handler: &mut _, bytes: &[u8]| deliver(peer, bytes, handler);
-            let of_ring = |handler: &mut _, bytes: &[u8]| deliver(peer, bytes, handler);
+            let of_frame = |handler: &mut _, bytes: &[u8]| deliver(peer, bytes, handler);
             let of_flagged = |handler: &mut _, bytes: &[u8], flags| {
                 if flags == 0 {
                     deliver_event(peer, bytes, handler);
@@ -224,9 +223,7 @@ impl Connection {
                     deliver_exposed(peer, bytes, control, acks, handler);
                 }
             };
-            let taken = mail::take_next(
-                ring, mail, sent, looks, handler, of_mail, of_ring, of_flagged,
-            );
+            let taken = mail::take_next(ring, mail, sent, looks, handler, of_frame, of_flagged);
             match taken {
                 Ok(true) => {
                     frames += 1;

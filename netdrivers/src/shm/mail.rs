@@ -234,8 +234,8 @@ impl<S: GranuleAccess> Mail<S> {
 }
 
 /// Takes the next frame, of the ring or, where this side looks for one, the mail. The ring comes first, as its frames tell
-/// of a mail that precedes them. Returns false if there is none. The functions get the handler: `of_mail`, `of_ring` for a
-/// frame without flags, `of_flagged` for the others of the ring, and rarely for those.
+/// of a mail that precedes them. Returns false if there is none. The functions get the handler: `of_frame` for a
+/// mail and for a frame without flags, `of_flagged` for the others of the ring, and rarely for those.
 #[inline(always)]
 pub(super) fn take_next<R: GranuleAccess, M: GranuleAccess, H>(
     ring: &mut Consumer<R>,
@@ -243,13 +243,12 @@ pub(super) fn take_next<R: GranuleAccess, M: GranuleAccess, H>(
     outbound: u64,
     looks: bool,
     handler: &mut H,
-    of_mail: impl FnOnce(&mut H, &[u8]),
-    of_ring: impl FnOnce(&mut H, &[u8]),
+    of_frame: impl Fn(&mut H, &[u8]),
     of_flagged: impl FnOnce(&mut H, &[u8], u32),
 ) -> Result<bool, RingError> {
     if ring.pop_plain(mail.ring_stamp, |bytes, flags| {
         mail.ring_taken(flags);
-        of_ring(handler, bytes);
+        of_frame(handler, bytes);
     }) {
         return Ok(true);
     }
@@ -266,7 +265,7 @@ pub(super) fn take_next<R: GranuleAccess, M: GranuleAccess, H>(
         && (looks || is_early)
         && let Some(found) = mail.front(ring.position())?
     {
-        mail.take(found, outbound, |bytes| of_mail(handler, bytes));
+        mail.take(found, outbound, |bytes| of_frame(handler, bytes));
         return Ok(true);
     }
     // The mail was there before a frame that tells of it.

@@ -189,9 +189,7 @@ impl<S: GranuleAccess> Producer<S> {
         // One granule more is reserved, as the word behind the record becomes 0.
         self.reserve(gap + size + 1)?;
         if gap > 0 {
-            self.clear_behind(gap);
-            self.publish(GAP | gap as u32);
-            self.position += gap as u64;
+            self.leave_gap(gap);
         }
         let granule = self.granule();
         self.clear_behind(size);
@@ -205,6 +203,13 @@ impl<S: GranuleAccess> Producer<S> {
         self.position += size as u64;
         self.prefetch(size);
         Ok(())
+    }
+
+    #[inline(never)]
+    fn leave_gap(&mut self, gap: usize) {
+        self.clear_behind(gap);
+        self.publish(GAP | gap as u32);
+        self.position += gap as u64;
     }
 
     /// Returns whether a record of that size goes to the beginning of the ring although there is room before its end: the
@@ -311,7 +316,7 @@ impl<S: GranuleAccess> Producer<S> {
     }
 
     /// Notes that these granules begin with bytes of a frame.
-    #[inline(always)]
+    #[inline(never)]
     fn mark_stale(&mut self, granules: Range<usize>) {
         let (first, last) = (granules.start / 64, (granules.end - 1) / 64);
         let low = u64::MAX << (granules.start % 64);
@@ -373,7 +378,7 @@ impl<S: GranuleAccess> Consumer<S> {
 
     /// Passes the oldest frame in place, and its flags, to `f`, and frees its room afterwards. Returns false if there is
     /// none. The frame must have that stamp.
-    #[inline]
+    #[inline(never)]
     pub(super) fn pop(
         &mut self,
         stamp: u32,

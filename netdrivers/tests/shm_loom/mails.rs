@@ -59,7 +59,7 @@ impl Side {
         };
         let of_ring = |number: &mut Option<u8>, bytes: &[u8], _| put(number, bytes);
         let sent = self.outbound.position();
-        let taken = take_next(ring, mail, sent, true, &mut number, put, put, of_ring);
+        let taken = take_next(ring, mail, sent, true, &mut number, put, of_ring);
         assert_eq!(taken, Ok(number.is_some()));
         number
     }

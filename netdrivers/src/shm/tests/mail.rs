@@ -49,7 +49,6 @@ impl Side<'_> {
             looks,
             &mut taken,
             of_mail,
-            of_mail,
             |taken, bytes, flags| {
                 assert_eq!(flags, 0);
                 *taken = Some(bytes.to_vec());
