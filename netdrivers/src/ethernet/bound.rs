@@ -4,7 +4,7 @@ use super::SelectedIo;
 use super::address::Address;
 use super::device::Ethernet;
 use super::error::EthernetError;
-use super::frame::{FrameAddress, MIN_INTERFACE_MTU, POMBO_HEADER_LEN};
+use crate::ethernet_frame::{FrameAddress, MIN_INTERFACE_MTU, POMBO_HEADER_LEN};
 use super::frame_io::{AfPacket, FrameIo};
 use super::interface::{self, Interface};
 #[cfg(feature = "pnet")]

@@ -1,7 +1,7 @@
 //! The device: frames from peer to peer, and broadcasts.
 
 use super::SelectedIo;
-use super::frame::{self, EVERYBODY, FrameAddress, FrameError};
+use crate::ethernet_frame::{self as frame, EVERYBODY, FrameAddress, FrameError};
 use super::frame_io::FrameIo;
 use super::interface;
 use super::table::PeerTable;

@@ -9,7 +9,7 @@ use core::time::Duration;
 use std::io::{Error, ErrorKind};
 
 use super::error::EthernetError;
-use super::frame::{ETHER_TYPE, ETHERNET_HEADER_LEN, HeaderBytes};
+use crate::ethernet_frame::{ETHER_TYPE, ETHERNET_HEADER_LEN, HeaderBytes};
 use super::frame_io::FrameIo;
 use super::rx_ring::BATCH;
 use super::send_queue_limit::OVERHEAD;

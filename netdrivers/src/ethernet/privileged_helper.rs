@@ -12,7 +12,7 @@ use core::ptr::{null, null_mut};
 use core::time::Duration;
 
 use super::error::EthernetError;
-use super::frame::{FrameAddress, Traffic};
+use crate::ethernet_frame::{FrameAddress, Traffic};
 use super::interface::{self, Interface};
 use super::socket::Socket;
 use pombo_kernel::header::Peer;

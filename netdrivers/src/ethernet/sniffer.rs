@@ -4,7 +4,7 @@ use core::mem::{size_of, size_of_val, zeroed};
 
 use super::error::EthernetError;
 use super::filter::{jump, load, ret};
-use super::frame::ETHER_TYPE;
+use crate::ethernet_frame::ETHER_TYPE;
 use super::interface::{Interface, interfaces};
 use super::socket::Socket;
 use crate::Errno;

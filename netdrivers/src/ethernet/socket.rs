@@ -5,7 +5,7 @@ use core::mem::{size_of, size_of_val, zeroed};
 
 use super::error::EthernetError;
 use super::filter;
-use super::frame::{ETHER_TYPE, FrameAddress};
+use crate::ethernet_frame::{ETHER_TYPE, FrameAddress};
 use super::interface::Interface;
 use crate::Errno;
 use crate::udp::iovec::IoVecs;
