@@ -6,7 +6,6 @@ fn main() {
     for arg in ["-nostdlib", "-nostartfiles", "-static", "-no-pie"] {
         println!("cargo:rustc-link-arg-bin=image={arg}");
     }
-    let options =
-        "-Wl,--gc-sections,--build-id=none,-z,max-page-size=4096,-z,norelro,-z,noexecstack";
+    let options = "-Wl,--gc-sections,--build-id=none,-z,max-page-size=64,-z,norelro,-z,noexecstack";
     println!("cargo:rustc-link-arg-bin=image={options},-T{script}");
 }

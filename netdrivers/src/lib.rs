@@ -19,10 +19,7 @@ pub mod deaths;
 mod errno;
 #[cfg(all(feature = "ethernet", target_os = "linux"))]
 pub mod ethernet;
-#[cfg(any(
-    all(feature = "ethernet", target_os = "linux"),
-    feature = "virtio"
-))]
+#[cfg(any(all(feature = "ethernet", target_os = "linux"), feature = "virtio"))]
 mod ethernet_frame;
 #[cfg(feature = "fault")]
 pub mod fault;

@@ -11,6 +11,6 @@ mod report;
 
 pub use composition::{Comm, FRAME, Message, PEERS, Small, Windows};
 pub use job::{Addresses, Job};
-pub use lossy::Lossy;
+pub use lossy::{Lossy, Reported};
 pub use programs::run;
 pub use report::{Failure, Report};

@@ -1,7 +1,7 @@
 //! The same programs as a process on Linux: over raw Ethernet with the arguments of an image, or as threads of one
 //! process with `threads=N`. Raw frames take the right of an administrator, which a user namespace gives.
 
-use pombo_bare::{Comm, Failure, Job, Lossy, Report, Windows, programs};
+use pombo_bare::{Comm, Failure, Job, Lossy, Report, Reported, Windows, programs};
 use pombo_collective::SharedBytes;
 use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::Loopback;
@@ -43,7 +43,7 @@ fn threads(count: u16, job: &Job) -> Outcome {
     let ranks: Vec<_> = ranks
         .map(|channel| {
             let job = *job;
-            thread::spawn(move || rank(channel, &job).map_err(|failure| failure.name()))
+            thread::spawn(move || rank(channel, &job, |_, _| ()).map_err(|failure| failure.name()))
         })
         .collect();
     for rank in ranks {
@@ -66,10 +66,10 @@ fn ethernet(interface: &str, job: &Job) -> Outcome {
     let network = socket.join(&peers.collect::<Vec<_>>())?;
     let network = Lossy::new(network, job.loss);
     let channel = Reliable::<_, Windows>::new(network, job.number.into())?;
-    Ok(rank(channel, job).map_err(|failure| failure.name())?)
+    Ok(rank(channel, job, Reported::report).map_err(|failure| failure.name())?)
 }
 
-fn rank(channel: impl Channel, job: &Job) -> Result<(), Failure> {
+fn rank<L: Channel>(channel: L, job: &Job, told: fn(&L, &mut Report<'_>)) -> Result<(), Failure> {
     let mut memory = [0; programs::MEMORY];
     let memory = SharedBytes::new(&mut memory);
     let me = channel.me();
@@ -90,5 +90,8 @@ fn rank(channel: impl Channel, job: &Job) -> Result<(), Failure> {
         }
     };
     let mut comm = Comm::new(channel)?;
-    pombo_bare::run(&mut comm, memory, job.count, &mut Report(&mut print))
+    let mut report = Report(&mut print);
+    pombo_bare::run(&mut comm, memory, job.count, &mut report)?;
+    told(comm.channel(), &mut report);
+    Ok(())
 }

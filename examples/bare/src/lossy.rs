@@ -1,7 +1,10 @@
 //! A network that loses frames on purpose: real devices do not on demand.
 
+use crate::composition::Windows;
+use crate::report::Report;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::{Arrival, Network};
+use pombo_transport::Reliable;
 
 /// Loses some of the frames that arrive at the network below.
 pub struct Lossy<N> {
@@ -22,15 +25,26 @@ impl<N: Network> Lossy<N> {
             lost: 0,
         }
     }
+}
 
-    /// Returns how many frames were lost on purpose.
-    pub fn lost(&self) -> u32 {
-        self.lost
-    }
+/// A channel that tells what became of its frames.
+pub trait Reported {
+    /// Prints it.
+    fn report(&self, report: &mut Report<'_>);
+}
 
-    /// Returns the network below.
-    pub fn network(&self) -> &N {
-        &self.network
+impl<N: Network> Reported for Reliable<Lossy<N>, Windows> {
+    fn report(&self, report: &mut Report<'_>) {
+        let counts = self.counts();
+        report.text("frames: ").number(counts.sent).text(" sent, ");
+        report
+            .number(counts.resent)
+            .text(" again, ")
+            .number(counts.received)
+            .text(" received, ");
+        report
+            .number(self.network().lost.into())
+            .text(" lost on purpose\n");
     }
 }
 

@@ -4,8 +4,8 @@ use super::buffers::{BUFFER_BYTES, Buffers};
 use super::error::VirtioError;
 use super::processor::Processor;
 use crate::ethernet_frame::{
-    self as frame, ETHERNET_HEADER_LEN, EVERYBODY, FrameAddress, FrameError, HEADER_LEN, MacBytes,
-    MIN_INTERFACE_MTU, POMBO_HEADER_LEN,
+    self as frame, ETHERNET_HEADER_LEN, EVERYBODY, FrameAddress, FrameError, HEADER_LEN,
+    MIN_INTERFACE_MTU, MacBytes, POMBO_HEADER_LEN,
 };
 use heapless::Vec;
 use pombo_kernel::channel::ChannelError;
@@ -89,7 +89,9 @@ impl<H: Hal, T: Transport, P: Processor, const PEERS: usize, const SLOTS: usize>
             return Err(VirtioError::NotANetwork);
         }
         let peer = frame_address.peer;
-        let listed = *macs.get(peer.index()).ok_or(VirtioError::NoSuchPeer(peer.0))?;
+        let listed = *macs
+            .get(peer.index())
+            .ok_or(VirtioError::NoSuchPeer(peer.0))?;
         let many = VirtioError::TooManyPeers {
             peers: macs.len(),
             bound: PEERS,

@@ -5,8 +5,8 @@
 
 use core::arch::global_asm;
 
-/// Bytes of the stack.
-pub(crate) const STACK_BYTES: usize = 96 << 10;
+/// Bytes of the stack, of which 60 KiB are used: the communicator is on it, and is moved once while it is made.
+pub(crate) const STACK_BYTES: usize = 80 << 10;
 
 global_asm!(
     r#"

@@ -88,8 +88,9 @@ pub(crate) fn device<const PEERS: usize>(
     // SAFETY: the command line of the hypervisor says that the registers of a virtio device are there, 512 bytes; they
     // are mapped, and only this transport uses them, as `DEVICES` lets nobody pass twice.
     let transport = unsafe { MmioTransport::new(header, BYTES) };
+    let frames = &raw mut FRAMES;
     // SAFETY: this is the only reference to the buffers, as `DEVICES` lets nobody pass twice.
-    let buffers = unsafe { &mut *(&raw mut FRAMES) };
+    let buffers = unsafe { &mut *frames };
     enable_line(line);
     let transport = transport.map_err(|_| "there is no virtio device at the address")?;
     VirtioNet::join(transport, buffers, Core, address, &job.peers).map_err(|error| match error {

@@ -67,6 +67,7 @@ pub(crate) fn write_port(port: u16, byte: u8) {
 }
 
 /// Reads a byte from a port.
+#[cfg(not(feature = "virtio"))]
 pub(crate) fn read_port(port: u16) -> u8 {
     let byte;
     // SAFETY: as for `write_port`.
@@ -93,7 +94,7 @@ fn ticks() -> u64 {
 
 /// Nanoseconds since the processor was reset.
 pub(crate) fn now() -> u64 {
-    (u128::from(ticks()) * u128::from(RATE.load(Relaxed)) >> 32) as u64
+    ((u128::from(ticks()) * u128::from(RATE.load(Relaxed))) >> 32) as u64
 }
 
 /// Prepares interrupts and the clock. Called once.
@@ -122,7 +123,7 @@ pub(crate) fn begin() {
     // SAFETY: the pointer has the table's length and address; its gates lead to the handlers above.
     unsafe { asm!("lidt [{}]", in(reg) &pointer, options(readonly, nostack, preserves_flags)) }
 
-    write_register(LOCAL_APIC + SPURIOUS, 0x100 | VECTORS as u32 - 1);
+    write_register(LOCAL_APIC + SPURIOUS, 0x100 | (VECTORS as u32 - 1));
     write_register(LOCAL_APIC + TIMER_DIVIDER, 0b1011);
     write_register(LOCAL_APIC + TIMER, 1 << 16 | VECTOR);
     write_register(LOCAL_APIC + TIMER_START, u32::MAX);

@@ -12,7 +12,7 @@ mod memory;
 mod uart;
 
 use machine::{exit, print};
-use pombo_bare::{Comm, Failure, Job, Lossy, Report, Windows, programs};
+use pombo_bare::{Comm, Failure, Job, Lossy, Report, Reported, Windows, programs};
 use pombo_collective::SharedBytes;
 use pombo_kernel::{Network, Peer};
 use pombo_transport::Reliable;
@@ -82,7 +82,10 @@ fn rank(network: impl Network, job: &Job, timing: Timing) -> Result<(), Failure>
     let memory = SharedBytes::new(&mut memory);
     let mut comm = Comm::new(channel)?;
     let mut print = print;
-    pombo_bare::run(&mut comm, memory, job.count, &mut Report(&mut print))
+    let mut report = Report(&mut print);
+    pombo_bare::run(&mut comm, memory, job.count, &mut report)?;
+    comm.channel().report(&mut report);
+    Ok(())
 }
 
 #[panic_handler]

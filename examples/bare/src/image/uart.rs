@@ -24,14 +24,14 @@ const POLLS_BEFORE_SLEEP: u32 = 64;
 pub(crate) struct Uart(());
 
 impl Uart {
-    /// Sets up the UART: 115200 baud, 8 bits, queues, an interrupt when bytes come.
+    /// Sets up the UART: 115200 baud, 8 bits, queues, an interrupt when bytes come, 14 or a while ago.
     pub(crate) fn begin() -> Self {
         for (port, byte) in [
             (FORMAT, 0x80),
             (PORT, 1),
             (INTERRUPTS, 0),
             (FORMAT, 3),
-            (FIFO, 7),
+            (FIFO, 0xc7),
             (MODEM, 0xb),
             (INTERRUPTS, 1),
         ] {

@@ -19,7 +19,7 @@ use pombo_kernel::prelude::*;
 mod kind {
     pub(super) const PING: u8 = 1;
     pub(super) const PONG: u8 = 2;
-    pub(super) const BARRIER: u8 = 3;
+    pub(super) const LEAVE: u8 = 3;
     #[cfg(feature = "programs")]
     pub(super) const STREAM: u8 = 4;
     #[cfg(feature = "programs")]

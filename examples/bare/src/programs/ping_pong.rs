@@ -15,7 +15,7 @@ pub(super) fn run<L: Channel>(
     match (comm.me(), comm.peers() as u16) {
         (Peer(0), 1) => with_itself(comm, count, report),
         (Peer(0), peers) => (1..peers).try_for_each(|peer| asks(comm, Peer(peer), count, report)),
-        _ => answers(comm, count),
+        _ => answers(comm, count, report),
     }
 }
 
@@ -58,13 +58,20 @@ fn asks<L: Channel>(
     Ok(())
 }
 
-fn answers<L: Channel>(comm: &mut Comm<'_, L>, count: u32) -> Result<(), Failure> {
+fn answers<L: Channel>(
+    comm: &mut Comm<'_, L>,
+    count: u32,
+    report: &mut Report<'_>,
+) -> Result<(), Failure> {
     let (mut expected, mut came) = ([0; 512], [0; 512]);
     for number in 0..count {
         let ping = comm.recv(Message::kind(PING).from_peer(Peer(0)), &mut came)?;
         let bytes = came.get_mut(..ping.len()).unwrap_or_default();
         if ping.header().number.get() != number || bytes != fill(&mut expected, number) {
             return Err(Failure::Wrong("ping-pong: a question is wrong"));
+        }
+        if number == 0 {
+            report.text("ping-pong: first question\n");
         }
         bytes.iter_mut().for_each(|byte| *byte = !*byte);
         comm.send(Peer(0), message(PONG, number), bytes)?;
