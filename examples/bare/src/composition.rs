@@ -47,4 +47,4 @@ pub type Comm<'buf, L> = Communicator<Message, L, SharedMemory<'buf>, Small>;
 /// What 16 operations and 16 waiting messages of 512 bytes take, without the channel.
 const SLOTS_BYTES: usize = size_of::<Comm<'static, pombo_kernel::channel::SelfChannel<FRAME>>>()
     - size_of::<pombo_kernel::channel::SelfChannel<FRAME>>();
-const_assert!(SLOTS_BYTES <= 12 << 10);
+const_assert!(SLOTS_BYTES <= 11 << 10);

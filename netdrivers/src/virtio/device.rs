@@ -36,7 +36,8 @@ pub const DEVICE_FAILED: i32 = 5;
 /// Polls without a frame before the processor sleeps.
 const POLLS_BEFORE_SLEEP: u32 = 64;
 
-/// One peer's device.
+/// One peer's device. A frame to this peer itself is lost: [`Reliable`](pombo_transport::Reliable) gives none to a
+/// network.
 pub struct VirtioNet<
     H: Hal,
     T: Transport,
@@ -45,10 +46,11 @@ pub struct VirtioNet<
     const SLOTS: usize = 16,
 > {
     device: VirtIONetRaw<H, T, SLOTS>,
-    /// Receive buffer i is with the device under token i. A transmit buffer is in `tx_free`, or under `tx_slots[token]`.
+    /// Receive buffer i is with the device under token i. A transmit buffer is in `tx_free`, or in `tx_taken` under the
+    /// device's token, with the number of its bytes that the device reads.
     buffers: &'static mut Buffers<SLOTS>,
     tx_free: Vec<u16, SLOTS>,
-    tx_slots: [u16; SLOTS],
+    tx_taken: [Option<(u16, usize)>; SLOTS],
     virtio_header: usize,
     processor: P,
     frame_address: FrameAddress,
@@ -66,8 +68,10 @@ pub struct VirtioCounts {
     pub truncated: u64,
 }
 
+const BROKEN: ChannelError = ChannelError::Device(DEVICE_FAILED);
+
 fn failed(_: virtio_drivers::Error) -> ChannelError {
-    ChannelError::Device(DEVICE_FAILED)
+    BROKEN
 }
 
 impl<H: Hal, T: Transport, P: Processor, const PEERS: usize, const SLOTS: usize>
@@ -118,7 +122,7 @@ impl<H: Hal, T: Transport, P: Processor, const PEERS: usize, const SLOTS: usize>
             device,
             buffers,
             tx_free: (0..SLOTS as u16).collect(),
-            tx_slots: [0; SLOTS],
+            tx_taken: [None; SLOTS],
             virtio_header,
             processor,
             frame_address,
@@ -135,15 +139,13 @@ impl<H: Hal, T: Transport, P: Processor, const PEERS: usize, const SLOTS: usize>
     /// Takes back the buffers of frames that have left.
     fn reclaim(&mut self) -> Result<(), ChannelError> {
         while let Some(token) = self.device.poll_transmit() {
-            let slot = self.tx_slots.get(usize::from(token)).copied();
-            let buffer = slot.and_then(|slot| self.buffers.tx.get(usize::from(slot)));
-            let (Some(slot), Some(buffer)) = (slot, buffer) else {
-                return Err(ChannelError::Device(DEVICE_FAILED));
-            };
-            // SAFETY: `send` noted for this token the buffer that it gave to the device.
-            unsafe { self.device.transmit_complete(token, buffer) }.map_err(failed)?;
-            let returned = self.tx_free.push(slot);
-            returned.map_err(|_| ChannelError::Device(DEVICE_FAILED))?;
+            let taken = self.tx_taken.get_mut(usize::from(token));
+            let (slot, end) = taken.and_then(Option::take).ok_or(BROKEN)?;
+            let buffer = self.buffers.tx.get(usize::from(slot));
+            let frame = buffer.and_then(|buffer| buffer.get(..end)).ok_or(BROKEN)?;
+            // SAFETY: `send` noted these bytes of this buffer when it gave them to the device under this token.
+            unsafe { self.device.transmit_complete(token, frame) }.map_err(failed)?;
+            self.tx_free.push(slot).map_err(|_| BROKEN)?;
         }
         Ok(())
     }
@@ -161,27 +163,20 @@ impl<H: Hal, T: Transport, P: Processor, const PEERS: usize, const SLOTS: usize>
         let end = self.virtio_header + HEADER_LEN + len;
         let frame = self.buffers.tx.get_mut(usize::from(slot));
         let frame = frame.and_then(|buffer| buffer.get_mut(..end));
-        let frame = frame.ok_or(ChannelError::Device(DEVICE_FAILED))?;
-        let mut at = self.virtio_header;
-        let mut place = |len| {
-            let start = at;
-            at += len;
-            start..at
-        };
-        if let Some(place) = frame.get_mut(place(HEADER_LEN)) {
-            place.copy_from_slice(&head);
-        }
+        let frame = frame.ok_or(BROKEN)?;
+        let bytes = frame.get_mut(self.virtio_header..).unwrap_or_default();
+        let (place, mut rest) = bytes.split_first_chunk_mut().ok_or(BROKEN)?;
+        *place = head;
         for part in parts {
-            if let Some(place) = frame.get_mut(place(part.len())) {
-                part.copy_to(0, place);
-            }
+            let (place, behind) = rest.split_at_mut_checked(part.len()).ok_or(BROKEN)?;
+            part.copy_to(0, place);
+            rest = behind;
         }
         // SAFETY: the buffer lives for ever, only this struct has a reference to it, and its slot is not in `tx_free`
         // before `reclaim` has got the token back.
         let token = unsafe { self.device.transmit_begin(frame) }.map_err(failed)?;
-        if let Some(noted) = self.tx_slots.get_mut(usize::from(token)) {
-            *noted = slot;
-        }
+        let taken = self.tx_taken.get_mut(usize::from(token));
+        *taken.ok_or(BROKEN)? = Some((slot, end));
         Ok(())
     }
 }
@@ -221,7 +216,7 @@ where
                 break;
             };
             let buffer = self.buffers.rx.get_mut(usize::from(token));
-            let buffer = buffer.ok_or(ChannelError::Device(DEVICE_FAILED))?;
+            let buffer = buffer.ok_or(BROKEN)?;
             // SAFETY: receive buffer i was given to the device under token i.
             let (start, len) =
                 unsafe { self.device.receive_complete(token, buffer) }.map_err(failed)?;
@@ -240,7 +235,7 @@ where
             // SAFETY: as in `join`; `f` has returned, and what it was given ended with it.
             let again = unsafe { self.device.receive_begin(buffer) }.map_err(failed)?;
             if again != token {
-                return Err(ChannelError::Device(DEVICE_FAILED));
+                return Err(BROKEN);
             }
         }
         Ok(any)
