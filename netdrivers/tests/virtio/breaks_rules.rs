@@ -94,6 +94,37 @@ fn buffers_that_were_not_given_do_not_come_back() {
 }
 
 #[test]
+fn a_buffer_does_not_come_back_twice() {
+    let mut nets = networks(2, Fault::Twice);
+    let sent = nets[0].transmit(Peer(1), &[Part::Bytes(b"a frame")]);
+    sent.expect("it leaves");
+    assert_eq!(received(&mut nets[0]), Err(BROKEN));
+}
+
+#[test]
+fn own_broadcasts_that_return_are_dropped() {
+    let mut nets = networks(2, Fault::Echo);
+    nets[0]
+        .broadcast(&[Part::Bytes(b"a frame")])
+        .expect("it leaves");
+    assert_eq!(received(&mut nets[0]), Ok(vec![]));
+    let expected = vec![(Peer(0), b"a frame".to_vec())];
+    assert_eq!(received(&mut nets[1]), Ok(expected));
+}
+
+#[test]
+fn frames_from_another_interface_than_the_table_has_are_dropped() {
+    let wire = Wire::new(2);
+    let sender = join(device(&wire, 0, Fault::None), 0, &[mac(0), mac(1)]);
+    let receiver = join(device(&wire, 1, Fault::None), 1, &[mac(9), mac(1)]);
+    let (mut sender, mut receiver) = (sender.expect("it joins"), receiver.expect("it joins"));
+    let sent = sender.transmit(Peer(1), &[Part::Bytes(b"a frame")]);
+    sent.expect("it leaves");
+    assert_eq!(received(&mut receiver), Ok(vec![]));
+    assert_eq!(receiver.counts().foreign, 1);
+}
+
+#[test]
 fn lengths_beyond_a_buffer_are_not_read() {
     for len in [0, 11, 12, 35, 1529, u32::MAX] {
         let mut nets = networks(2, Fault::Length(len));

@@ -21,6 +21,10 @@ pub(crate) enum Fault {
     Token(usize, u32),
     /// It has written so many bytes, it says.
     Length(u32),
+    /// It gives back twice what it has transmitted.
+    Twice,
+    /// The cable returns what it transmits.
+    Echo,
 }
 
 pub(crate) struct Wire(Mutex<Vec<[Option<Queue>; 2]>>);
@@ -45,9 +49,13 @@ impl Wire {
                 Fault::Token(TRANSMIT, id) => queue.give_back(id, 0),
                 _ => queue.give_back(buffer.id.into(), 0),
             }
+            if fault == Fault::Twice {
+                queue.give_back(buffer.id.into(), 0);
+            }
             bytes[..HEADER].fill(0);
             for (to, queues) in all.iter_mut().enumerate() {
-                let Some(queue) = queues[RECEIVE].as_mut().filter(|_| to != from) else {
+                let reached = to != from || fault == Fault::Echo;
+                let Some(queue) = queues[RECEIVE].as_mut().filter(|_| reached) else {
                     continue;
                 };
                 let Some(buffer) = queue.take() else { continue };
