@@ -4,7 +4,6 @@ use super::SelectedIo;
 use super::address::Address;
 use super::device::Ethernet;
 use super::error::EthernetError;
-use super::frame::{FrameAddress, MIN_INTERFACE_MTU, POMBO_HEADER_LEN};
 use super::frame_io::{AfPacket, FrameIo};
 use super::interface::{self, Interface};
 #[cfg(feature = "pnet")]
@@ -12,6 +11,7 @@ use super::pnet::Pnet;
 use super::privileged_helper;
 use super::socket::Socket;
 use super::table::PeerTable;
+use crate::ethernet_frame::{FrameAddress, MIN_INTERFACE_MTU, POMBO_HEADER_LEN};
 
 /// A peer with an address, which does not know the others yet. Frames that arrive meanwhile wait.
 pub struct BoundEthernet<L: FrameIo = SelectedIo> {

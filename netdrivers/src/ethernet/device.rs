@@ -1,10 +1,10 @@
 //! The device: frames from peer to peer, and broadcasts.
 
 use super::SelectedIo;
-use super::frame::{self, EVERYBODY, FrameAddress, FrameError};
 use super::frame_io::FrameIo;
 use super::interface;
 use super::table::PeerTable;
+use crate::ethernet_frame::{self as frame, EVERYBODY, FrameAddress, FrameError};
 use crate::wait::{DeviceWait, now};
 use alloc::string::String;
 use pombo_kernel::channel::{ChannelError, WaitSet};

@@ -1,6 +1,6 @@
 //! Filter programs of the system: frames of others never wake this process. Only `ethernet` uses them.
 
-use super::frame::{ETHER_TYPE, EVERYBODY, FrameAddress};
+use crate::ethernet_frame::{ETHER_TYPE, EVERYBODY, FrameAddress};
 use libc::{
     BPF_ABS, BPF_B, BPF_H, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, SKF_AD_IFINDEX,
     SKF_AD_OFF,

@@ -1,10 +1,10 @@
 //! The interface below a device: it sends and receives whole frames. Only `ethernet` uses it.
 
 use super::error::EthernetError;
-use super::frame::{HEADER_LEN, HeaderBytes};
 use super::rx_ring::RxRing;
 use super::send_queue_limit::Pace;
 use super::socket::Socket;
+use crate::ethernet_frame::{HEADER_LEN, HeaderBytes};
 use crate::udp::iovec::IoVecs;
 use alloc::vec::Vec;
 use pombo_kernel::channel::ChannelError;

@@ -34,7 +34,6 @@ mod bound;
 mod device;
 mod error;
 mod filter;
-mod frame;
 mod frame_io;
 mod interface;
 #[cfg(feature = "pnet")]
@@ -49,11 +48,11 @@ mod socket;
 mod table;
 mod with_udp;
 
+pub use crate::ethernet_frame::{ETHER_TYPE, FrameAddress, Traffic};
 pub use address::Address;
 pub use bound::BoundEthernet;
 pub use device::{Ethernet, EthernetCounts};
 pub use error::EthernetError;
-pub use frame::{ETHER_TYPE, FrameAddress, Traffic};
 pub use frame_io::{AfPacket, FrameIo};
 pub use interface::{Interface, interfaces};
 #[cfg(feature = "pnet")]

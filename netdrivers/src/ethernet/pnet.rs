@@ -9,11 +9,11 @@ use core::time::Duration;
 use std::io::{Error, ErrorKind};
 
 use super::error::EthernetError;
-use super::frame::{ETHER_TYPE, ETHERNET_HEADER_LEN, HeaderBytes};
 use super::frame_io::FrameIo;
 use super::rx_ring::BATCH;
 use super::send_queue_limit::OVERHEAD;
 use super::socket::Socket;
+use crate::ethernet_frame::{ETHER_TYPE, ETHERNET_HEADER_LEN, HeaderBytes};
 use pnet_datalink::{Channel, ChannelType, Config, DataLinkReceiver, DataLinkSender};
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;

@@ -12,9 +12,9 @@ use core::ptr::{null, null_mut};
 use core::time::Duration;
 
 use super::error::EthernetError;
-use super::frame::{FrameAddress, Traffic};
 use super::interface::{self, Interface};
 use super::socket::Socket;
+use crate::ethernet_frame::{FrameAddress, Traffic};
 use pombo_kernel::header::Peer;
 use rustix::cmsg_space;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};

@@ -1,9 +1,9 @@
 //! The frame I/O of a device in a library with the feature `pnet`: chosen when the device is opened. Used inside
 //! `ethernet` only.
 
-use super::frame::HeaderBytes;
 use super::frame_io::{AfPacket, FrameIo};
 use super::pnet::Pnet;
+use crate::ethernet_frame::HeaderBytes;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
 

@@ -7,8 +7,8 @@ use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::error::EthernetError;
-use super::frame::ETHERNET_HEADER_LEN;
 use super::socket::Socket;
+use crate::ethernet_frame::ETHERNET_HEADER_LEN;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use static_assertions::{const_assert, const_assert_eq};

@@ -4,10 +4,10 @@ use core::mem::{size_of, size_of_val, zeroed};
 
 use super::error::EthernetError;
 use super::filter::{jump, load, ret};
-use super::frame::ETHER_TYPE;
 use super::interface::{Interface, interfaces};
 use super::socket::Socket;
 use crate::Errno;
+use crate::ethernet_frame::ETHER_TYPE;
 use libc::{BPF_B, BPF_H};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 

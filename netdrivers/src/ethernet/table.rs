@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::address::Address;
 use super::error::EthernetError;
-use super::frame::{MIN_INTERFACE_MTU, MacBytes};
+use crate::ethernet_frame::{MIN_INTERFACE_MTU, MacBytes};
 use pombo_kernel::header::Peer;
 
 /// The addresses of all peers.

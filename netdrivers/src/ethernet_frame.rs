@@ -1,4 +1,4 @@
-//! The headers of every frame: Ethernet's and ours. Only `ethernet` uses them.
+//! The headers of every frame: Ethernet's and ours. `ethernet` and `virtio` use them, so that their peers reach each other.
 //!
 //! | offset | bytes | |
 //! | --- | --- | --- |
@@ -21,15 +21,15 @@ use pombo_kernel::network::MIN_MTU;
 pub const ETHER_TYPE: u16 = 0x88b5;
 
 /// Bytes of both headers.
-pub(super) const HEADER_LEN: usize = 24;
+pub(crate) const HEADER_LEN: usize = 24;
 /// Bytes of the Ethernet header, which an MTU does not include.
-pub(super) const ETHERNET_HEADER_LEN: usize = 14;
+pub(crate) const ETHERNET_HEADER_LEN: usize = 14;
 /// Bytes of our header, which an MTU includes.
-pub(super) const POMBO_HEADER_LEN: usize = HEADER_LEN - ETHERNET_HEADER_LEN;
+pub(crate) const POMBO_HEADER_LEN: usize = HEADER_LEN - ETHERNET_HEADER_LEN;
 /// Smallest MTU of an interface, in bytes.
-pub(super) const MIN_INTERFACE_MTU: usize = MIN_MTU + POMBO_HEADER_LEN;
+pub(crate) const MIN_INTERFACE_MTU: usize = MIN_MTU + POMBO_HEADER_LEN;
 /// The destination of broadcasts: no peer has this number.
-pub(super) const EVERYBODY: u16 = u16::MAX;
+pub(crate) const EVERYBODY: u16 = u16::MAX;
 
 const VERSION: u8 = 1 << 4;
 
@@ -55,7 +55,7 @@ pub struct FrameAddress {
 }
 
 impl FrameAddress {
-    pub(super) fn kind(self) -> u8 {
+    pub(crate) fn kind(self) -> u8 {
         match self.traffic {
             Traffic::Unicast => VERSION | 1,
             Traffic::Multicast => VERSION | 2,
@@ -64,20 +64,20 @@ impl FrameAddress {
 
     /// Returns the destination of broadcasts of the job: a locally administered group address, so that interfaces of
     /// other hosts need not listen.
-    pub(super) fn group(self) -> MacBytes {
+    pub(crate) fn group(self) -> MacBytes {
         let [low, high] = self.job.to_le_bytes();
         [0x03, b'P', b'o', b'm', high, low]
     }
 }
 
 /// An Ethernet address as it travels.
-pub(super) type MacBytes = [u8; 6];
+pub(crate) type MacBytes = [u8; 6];
 
-pub(super) type HeaderBytes = [u8; HEADER_LEN];
+pub(crate) type HeaderBytes = [u8; HEADER_LEN];
 
 /// Builds the header of a frame of `len` bytes, fewer than 2^16.
 #[inline]
-pub(super) fn header(
+pub(crate) fn header(
     to: (MacBytes, u16),
     from: (MacBytes, FrameAddress),
     len: usize,
@@ -97,7 +97,7 @@ pub(super) fn header(
 
 /// Why a frame is rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum FrameError {
+pub(crate) enum FrameError {
     /// It belongs to another protocol or job, or is for another peer.
     Foreign,
     /// It is shorter than its header says.
@@ -105,17 +105,17 @@ pub(super) enum FrameError {
 }
 
 /// A received frame.
-pub(super) struct ParsedFrame<'a> {
-    pub(super) mac: MacBytes,
-    pub(super) from: Peer,
+pub(crate) struct ParsedFrame<'a> {
+    pub(crate) mac: MacBytes,
+    pub(crate) from: Peer,
     /// Whether the frame is for all peers.
-    pub(super) to_all: bool,
-    pub(super) bytes: &'a [u8],
+    pub(crate) to_all: bool,
+    pub(crate) bytes: &'a [u8],
 }
 
 /// Parses a frame that was received by that address.
 #[inline]
-pub(super) fn parse(
+pub(crate) fn parse(
     frame: &[u8],
     frame_address: FrameAddress,
 ) -> Result<ParsedFrame<'_>, FrameError> {
