@@ -21,12 +21,13 @@ use pombo_job::settings::{self, Variable, Verdict};
 pub const TABLES: [&[Variable]; 2] = [settings::VARIABLES, VARIABLES];
 
 /// The variables that only the launcher reads: its own table has their valid values, and a rank ignores them.
-pub const OF_LAUNCHER: [&str; 5] = [
+pub const OF_LAUNCHER: [&str; 6] = [
     "POMBO_LIB",
     "POMBO_CC",
     "POMBO_CXX",
     "POMBO_KILL_TIMEOUT",
     "POMBO_LAUNCHER",
+    "POMBO_NETWORK",
 ];
 
 /// Checks a variable against these tables: [`TABLES`], and the launcher's if the launcher calls. A value that is not

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::error::Error;
 use crate::version::VERSION;
-use crate::{bench, capture, demo, explain, info, install, run, setup, tree};
+use crate::{bench, capture, demo, explain, info, install, measure, run, setup, tree};
 
 /// Run message-passing programs on this machine
 ///
@@ -65,6 +65,8 @@ enum Action {
     },
     /// Measure messages with our library and with every other MPI that is found
     Bench(bench::Options),
+    /// Measure what messages cost on a network, and write it to a file
+    Measure(measure::Options),
     /// Print the latency of broadcast trees for given times of a message, and the best tree
     Tree(tree::Options),
 }
@@ -86,6 +88,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
         Action::Install { prefix, force } => install::main(&prefix, force),
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),
+        Action::Measure(options) => measure::main(&options),
         Action::Tree(options) => tree::main(&options),
     }
 }

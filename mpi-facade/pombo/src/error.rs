@@ -97,6 +97,10 @@ pub(crate) enum Error {
         tried: String,
         variable: &'static str,
     },
+    /// A file of network times is invalid.
+    NetworkFile { path: PathBuf, why: String },
+    /// The measuring program failed.
+    Measurement { why: String },
     /// The compiler failed.
     Compile { program: PathBuf },
 }
@@ -320,6 +324,13 @@ impl fmt::Display for Error {
                 f,
                 "no compiler found (tried {tried}); install one or name it in {variable}"
             ),
+            Error::NetworkFile { path, why } => write!(
+                f,
+                "{} is no file of `pombo measure`: {}",
+                path.display(),
+                why.trim_end()
+            ),
+            Error::Measurement { why } => write!(f, "the measuring program {why}"),
             Error::Compile { program } => write!(
                 f,
                 "cannot compile {}; the compiler's messages stand above",

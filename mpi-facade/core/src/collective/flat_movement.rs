@@ -5,8 +5,9 @@ use super::buffers::distinct;
 use super::host_roles::HostRoles;
 use super::layout::Layout;
 use super::operation::PreparedOperation;
-use super::prepare::{Call, CallError, blocks, cut};
+use super::prepare::{Call, CallError, cut};
 use super::schedule::{Position, Steps};
+use super::segmentation::blocks;
 use super::shared_memory::Method;
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Operation};
@@ -47,7 +48,14 @@ pub(super) fn broadcast_by_messages(
         return broadcast_packed(call, region, algorithm);
     }
     let vector = Layout::vector(region);
-    let steps = position.broadcast(algorithm, blocks);
+    let steps = match algorithm {
+        Algorithm::Optimal | Algorithm::BlockedBinomial => {
+            let conditions = call.conditions(Operation::Bcast)?;
+            let times = call.selector().message(bytes, conditions);
+            position.broadcast_by_times(algorithm, times)
+        }
+        _ => position.broadcast(algorithm, blocks),
+    };
     let output = vector.evenly(blocks);
     Ok(PreparedOperation::plain(steps, Layout::nothing(), output))
 }

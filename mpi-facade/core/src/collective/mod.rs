@@ -12,6 +12,7 @@
 //! A rank that loses a peer during a multicast broadcast may miss its data: its next multicast broadcasts on the
 //! communicator from the same root fail with the same error. Messages and other communicators are not affected.
 
+pub(crate) mod algorithm;
 mod buffers;
 mod data_movement;
 mod flat_movement;
@@ -20,6 +21,7 @@ mod hierarchical;
 mod host_roles;
 mod intercommunicator;
 mod layout;
+pub(crate) mod message_times;
 #[cfg(feature = "hosts")]
 mod multicast_bcast;
 #[cfg(not(feature = "hosts"))]
@@ -28,16 +30,20 @@ mod multicast_bcast;
 mod neighbourhood;
 mod operation;
 mod p2p_executor;
+mod predicted;
 mod prepare;
 mod reductions;
 mod requests;
 mod schedule;
 mod scratch;
+mod segmentation;
 mod selection;
 mod shared_memory;
 mod shm_buffers;
 mod shm_executor;
+mod tree_form;
 
+pub use algorithm::{Algorithm, Operation, Rule, Selection, TABLE};
 pub use buffers::{Buffer, Buffers, Numbers, Types};
 pub use data_movement::{
     allgather, allgatherv, alltoall, alltoallv, barrier, broadcast, gather, gatherv, scatter,
@@ -45,6 +51,7 @@ pub use data_movement::{
 };
 pub use flat_reductions::Reduced;
 pub(crate) use intercommunicator::{allgather_both, allreduce_both};
+pub use message_times::MessageTimes;
 pub(crate) use multicast_bcast::{
     close_group, has_room as has_group_room, open as open_multicast, open_group,
 };
@@ -53,6 +60,5 @@ pub use neighbourhood::{
 };
 pub use prepare::Collective;
 pub use reductions::{allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
-pub(crate) use selection::KINDS;
-pub use selection::{Algorithm, Operation, Rule, Selection, TABLE};
+pub use selection::{Conditions, Decision, Reason, Selector};
 pub(crate) use shared_memory::{areas, enter};

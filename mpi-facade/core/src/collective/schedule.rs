@@ -2,10 +2,11 @@
 
 use super::Algorithm;
 use super::multicast_bcast::MulticastOperation;
+use super::tree_form::{Form, best_block, table};
 use alloc::boxed::Box;
-use pombo_collective::topology::{
-    Binomial, Chain, Circle, Complete, Rooted, Sequential, Shape, Tree,
-};
+use alloc::rc::Rc;
+use pombo_collective::model::{Hold, OptimalTree};
+use pombo_collective::topology::{Binomial, Circle, Complete, Rooted, Shape, Tree};
 use pombo_collective::{self as schedules, Buffer, Distributor, Step};
 
 /// One rank's part of an operation.
@@ -50,47 +51,31 @@ fn steps(part: impl Iterator<Item = Step> + 'static) -> Steps {
     Steps::of(part)
 }
 
-/// The shape of a tree, chosen at run time, so that each operation is compiled once for all shapes.
-#[derive(Clone, Copy)]
-enum Form {
-    Sequential,
-    Chain,
-    Binomial,
+/// This rank's neighbours in a tree that has no arithmetic.
+#[derive(Clone)]
+struct Neighbours {
+    parent: Option<usize>,
+    children: Rc<[usize]>,
 }
 
-impl Form {
-    fn of(algorithm: Algorithm) -> Form {
-        match algorithm {
-            Algorithm::Linear => Form::Sequential,
-            Algorithm::Chain => Form::Chain,
-            _ => Form::Binomial,
+impl Neighbours {
+    fn of(tree: &impl Tree) -> Neighbours {
+        Neighbours {
+            parent: tree.parent(),
+            children: tree.children().collect(),
         }
     }
 }
 
-impl Shape for Form {
-    fn parent(&self, rank: usize, ranks: usize) -> usize {
-        match self {
-            Form::Sequential => Sequential.parent(rank, ranks),
-            Form::Chain => Chain.parent(rank, ranks),
-            Form::Binomial => Binomial.parent(rank, ranks),
-        }
+impl Tree for Neighbours {
+    type Children = alloc::vec::IntoIter<usize>;
+
+    fn parent(&self) -> Option<usize> {
+        self.parent
     }
 
-    fn degree(&self, rank: usize, ranks: usize) -> usize {
-        match self {
-            Form::Sequential => Sequential.degree(rank, ranks),
-            Form::Chain => Chain.degree(rank, ranks),
-            Form::Binomial => Binomial.degree(rank, ranks),
-        }
-    }
-
-    fn child(&self, rank: usize, ranks: usize, index: usize) -> usize {
-        match self {
-            Form::Sequential => Sequential.child(rank, ranks, index),
-            Form::Chain => Chain.child(rank, ranks, index),
-            Form::Binomial => Binomial.child(rank, ranks, index),
-        }
+    fn children(&self) -> Self::Children {
+        self.children.to_vec().into_iter()
     }
 }
 
@@ -116,7 +101,7 @@ impl Position {
     }
 
     fn tree(&self, algorithm: Algorithm) -> Rooted<Form> {
-        self.shaped(Form::of(algorithm))
+        self.shaped(Form::of(algorithm, || 1))
     }
 
     fn shaped<S: Shape>(&self, shape: S) -> Rooted<S> {
@@ -136,6 +121,17 @@ impl Position {
             Algorithm::RecursiveDoubling => steps(schedules::barrier_dissemination(self.circle())),
             _ => steps(schedules::barrier_tree(self.tree(algorithm))),
         }
+    }
+
+    /// Broadcasts by the trees that depend on the times of messages, for a message of these times.
+    pub(super) fn broadcast_by_times(&self, algorithm: Algorithm, times: Hold) -> Steps {
+        if algorithm == Algorithm::Optimal {
+            let mut table = table(self.ranks);
+            let tree = self.shaped(OptimalTree::new(times, &mut table));
+            return steps(schedules::broadcast(Neighbours::of(&tree), 1));
+        }
+        let form = Form::of(algorithm, || best_block(times, self.ranks));
+        steps(schedules::broadcast(self.shaped(form), 1))
     }
 
     pub(super) fn broadcast(&self, algorithm: Algorithm, blocks: usize) -> Steps {

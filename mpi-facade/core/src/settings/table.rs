@@ -1,6 +1,7 @@
 //! The table of the variables that MPI reads, except those that select algorithms, which are in
 //! [`crate::collective::TABLE`]. Bounds and defaults of the composition come from there.
 
+use crate::collective::message_times;
 use crate::message_header;
 use pombo_job::settings::{Values, numbers, variables, words};
 use pombo_netdrivers::shm::SingleCopy;
@@ -24,6 +25,8 @@ variables! {
         "0: short messages between two ranks that answer each other go through their rings alone";
     PROGRESS_THREAD: Values::SWITCH, default "0",
         "1: a thread of every rank serves the others while the program computes";
+    NETWORK_TIMES: message_times::VALUES, default "none, or what the library was built with",
+        "set by the launcher: what messages cost on some networks, by which collective operations choose their algorithms";
 }
 
 const SINGLE_COPY: Values = Values {

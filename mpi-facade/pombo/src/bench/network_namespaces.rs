@@ -1,4 +1,4 @@
-//! Simulates hosts by network namespaces on a bridge. Only `bench` uses it. This needs no root: the command starts
+//! Simulates hosts by network namespaces on a bridge. `bench` and `measure` use it. This needs no root: the command starts
 //! itself once more, as root of its own namespaces, and the system removes everything together with them.
 //!
 //! Host i is called `hI` and has 10.77.0.(i+1) on `eth0`; the other end of that virtual cable, the bridge's port, is
@@ -63,12 +63,12 @@ exec /run/pombo/enter \"$host\" sh -c \"$*\"
 
 /// The rate of every port.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rate {
+pub(crate) struct Rate {
     pub(super) megabits: u32,
 }
 
 /// Hosts and the network between them.
-pub(super) struct Hosts {
+pub(crate) struct Hosts {
     count: usize,
     /// The congestion control of TCP there.
     pub(super) tcp: String,
@@ -93,13 +93,13 @@ impl FromStr for Rate {
 
 impl Rate {
     /// Returns the rate in millions of bytes per second.
-    pub(super) fn bytes(self) -> f64 {
+    pub(crate) fn bytes(self) -> f64 {
         f64::from(self.megabits) / 8.0
     }
 }
 
 /// Starts this command once more where it may create hosts, and returns its exit code.
-pub(super) fn inside() -> Result<u8, Error> {
+pub(crate) fn inside() -> Result<u8, Error> {
     for (tool, package) in TOOLS {
         if !has(tool) {
             return Err(Error::NoTool { tool, package });
@@ -166,7 +166,7 @@ fn shell(script: &str) -> Result<(), Error> {
 
 impl Hosts {
     /// Creates `count` hosts, from 1 on. Works only in a process that [`inside`] has started.
-    pub(super) fn make(count: usize) -> Result<Hosts, Error> {
+    pub(crate) fn make(count: usize) -> Result<Hosts, Error> {
         shell(
             "mount -t tmpfs none /run; mkdir /run/netns /run/pombo; ip link set lo up
              ip link add br0 type bridge mcast_snooping 0; ip link set br0 up",
@@ -217,10 +217,16 @@ impl Hosts {
     }
 
     /// Returns a command that runs on the first host.
-    pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(format!("{HOME}/enter"));
         command.arg("h0").arg(program);
         command
+    }
+
+    /// Lets a command of `pombo run` start this many ranks, one on each of the first hosts.
+    pub(crate) fn reach(&self, command: &mut Command, count: usize) {
+        command.envs(SETTINGS);
+        command.arg("--host").arg(self.names(count));
     }
 
     /// Returns the names of the first hosts, separated by commas.
@@ -231,13 +237,25 @@ impl Hosts {
 
     /// Limits the rate at which every host sends and receives; `None` removes the limit.
     pub(super) fn shape(&self, rate: Option<Rate>) -> Result<(), Error> {
+        self.shape_with(rate, BURST)
+    }
+
+    /// Does so with ports that send next to nothing at once after they were idle, so that the rate holds for short
+    /// messages too.
+    pub(crate) fn shape_tightly(&self, rate: Option<Rate>) -> Result<(), Error> {
+        // Two frames, or what 100 us carry: timers of the system are not much finer.
+        let least = rate.map_or(0.0, |rate| rate.bytes() * 100.0) as u32;
+        self.shape_with(rate, least.max(2 * (MTU + 100)))
+    }
+
+    fn shape_with(&self, rate: Option<Rate>, burst: u32) -> Result<(), Error> {
         self.each(|host| match rate {
             None => format!(
                 "tc qdisc del dev port{host} root 2>&- || true
                  tc -n h{host} qdisc del dev eth0 root 2>&- || true"
             ),
             Some(Rate { megabits }) => {
-                let shape = format!("root tbf rate {megabits}mbit burst {BURST} limit {QUEUE}");
+                let shape = format!("root tbf rate {megabits}mbit burst {burst} limit {QUEUE}");
                 format!(
                     "tc qdisc replace dev port{host} {shape}
                      tc -n h{host} qdisc replace dev eth0 {shape}"
