@@ -43,7 +43,7 @@ enum Action {
     },
     /// Show the frames on a network in words, or put them into a file for Wireshark
     Capture(capture::Options),
-    /// Tell what the ranks of a running job wait for, and what their queues hold
+    /// Tell what the ranks of a running job wait for, or how a collective operation is carried out, and why
     Explain(explain::Options),
     /// Lay down launcher, compiler wrappers, header and libraries in a directory
     Install {

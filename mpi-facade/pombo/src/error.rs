@@ -97,6 +97,8 @@ pub(crate) enum Error {
         tried: String,
         variable: &'static str,
     },
+    /// `pombo explain` got no number and no operation.
+    NoOperation { given: String },
     /// A file of network times is invalid.
     NetworkFile { path: PathBuf, why: String },
     /// The measuring program failed.
@@ -324,6 +326,15 @@ impl fmt::Display for Error {
                 f,
                 "no compiler found (tried {tried}); install one or name it in {variable}"
             ),
+            Error::NoOperation { given } => {
+                let names = pombo_mpi::collective::TABLE.iter();
+                let names: Vec<String> = names.map(|choice| choice.name()).collect();
+                write!(
+                    f,
+                    "'{given}' is neither the process ID of a job nor a collective operation: {}",
+                    names.join(", ")
+                )
+            }
             Error::NetworkFile { path, why } => write!(
                 f,
                 "{} is no file of `pombo measure`: {}",

@@ -356,6 +356,12 @@ impl Selection {
         self.variable.to_str().unwrap_or("")
     }
 
+    /// Returns the operation's name in small letters, as it stands at the end of the variable's.
+    pub fn name(&self) -> alloc::string::String {
+        let name = self.variable().trim_start_matches("POMBO_COLL_");
+        name.to_ascii_lowercase()
+    }
+
     /// Returns whether the variable may have this value.
     pub fn allows(&self, name: &str) -> bool {
         self.find(name).is_ok()

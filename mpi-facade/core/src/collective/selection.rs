@@ -79,13 +79,7 @@ const BUILT_IN: Option<&str> = option_env!("POMBO_NETWORK_TIMES");
 /// Reads the environment. Values that name no algorithm were refused at the start of the job.
 impl Default for Selector {
     fn default() -> Self {
-        let wanted = |place: usize| {
-            let choice: &Selection = &TABLE[place];
-            environment::text(choice.variable).and_then(|name| choice.find(name).ok())
-        };
-        let text = environment::text(TIMES).or(BUILT_IN).unwrap_or("");
-        let net = NET.text().unwrap_or(NET.default);
-        Selector::new(core::array::from_fn(wanted), cores(), text, net)
+        Selector::of_environment(cores(), None, NET.text().unwrap_or(NET.default))
     }
 }
 
@@ -105,6 +99,21 @@ impl Selector {
             times: [NEAR, far].map(|name| MessageTimes::parse(times, name)),
             recent: Default::default(),
         }
+    }
+
+    /// Creates the selector for the requests of the environment, and its times of messages where none are given.
+    pub fn of_environment(cores: usize, times: Option<&str>, net: &str) -> Selector {
+        let wanted = |place: usize| {
+            let choice: &Selection = &TABLE[place];
+            environment::text(choice.variable).and_then(|name| choice.find(name).ok())
+        };
+        let times = times.or_else(|| environment::text(TIMES)).or(BUILT_IN);
+        Selector::new(
+            core::array::from_fn(wanted),
+            cores,
+            times.unwrap_or(""),
+            net,
+        )
     }
 
     /// Selects the algorithm for an operation of `bytes` bytes.

@@ -3,22 +3,30 @@
 //! A C program measures (`measure.c`), compiled by our own `mpicc`, as a program sees messages. Sources: parameterised
 //! multicast trees, section 2, for the times of a message; ECCLib, section 5.3.1, for those of collective operations.
 
+mod collectives;
 mod fit;
 pub(crate) mod network_file;
+mod plot;
 mod program;
+mod validate;
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
+use pombo_collective::model::Network as _;
+use pombo_mpi::collective::MessageTimes;
 use pombo_mpi::message_header::EAGER;
 
 use crate::bench::{self, Hosts, Machine, Rate};
 use crate::console::{progress, tell};
 use crate::error::Error;
+use collectives::{RUNS, Spec};
 use fit::Point;
 use network_file::{Knot, Network, NetworkFile, Sample};
 use program::{Program, Setting};
+use validate::Case;
 
 /// Part of a time by which a straight piece may miss it.
 const TOLERANCE: f64 = 0.1;
@@ -51,6 +59,19 @@ pub(crate) struct Options {
     /// Samples of every time
     #[arg(long, value_name = "NUMBER", default_value_t = SAMPLES, value_parser = clap::value_parser!(u32).range(1..=1024))]
     samples: u32,
+    /// Measure broadcasts along all trees as well, predicted before; draw both into this file, beside which FILE.toml
+    /// has the predictions and then all
+    #[arg(long, value_name = "FILE.svg")]
+    validate: Option<PathBuf>,
+    /// With --validate: numbers of ranks, with commas between [default: that of -n]
+    #[arg(long, value_name = "RANKS", value_delimiter = ',', requires = "validate", value_parser = clap::value_parser!(u32).range(2..=64))]
+    at: Vec<u32>,
+    /// With --validate or --collectives: sizes, with commas between
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_values_t = [64, 1024, 8192, 65536], value_parser = clap::value_parser!(u32).range(..=1 << 25))]
+    broadcasts: Vec<u32>,
+    /// Measure collective operations too, as the library carries them out by itself
+    #[arg(long)]
+    collectives: bool,
     /// The file, in which the network's entry is replaced
     #[arg(
         short = 'o',
@@ -75,25 +96,169 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
         true => NetworkFile::read(&options.output)?,
         false => NetworkFile::new(Vec::new()),
     };
+    let drawing = options.validate.as_deref().map(File::create).transpose();
+    let drawing = drawing.map_err(Error::file(
+        "write",
+        options.validate.clone().unwrap_or_default(),
+    ))?;
     let program = Program::compile(&options.directory)?;
+    let most = options
+        .at
+        .iter()
+        .fold(options.ranks, |most, &ranks| most.max(ranks));
     let hosts = options
         .hosts
-        .then(|| Hosts::make(options.ranks as usize))
+        .then(|| Hosts::make(most as usize))
         .transpose()?;
-    if let Some(hosts) = &hosts {
-        hosts.shape_tightly(options.shape)?;
-    }
     let setting = Setting {
         ranks: options.ranks,
         net: &net,
         hosts: hosts.as_ref(),
+        times: None,
     };
+    let unlimited = match &options.shape {
+        Some(_) => Some(measure(&program, &setting, options)?),
+        None => None,
+    };
+    if let Some(hosts) = &hosts {
+        hosts.shape_tightly(options.shape)?;
+    }
     let network = measure(&program, &setting, options)?;
     tell(&table(&network));
-    file.put(network);
+    file.put(network.clone());
     std::fs::write(&options.output, file.text()).map_err(Error::file("write", &options.output))?;
     tell(&format!("written to {}", options.output.display()));
+    if options.collectives {
+        tell(&own_choices(&program, &setting, options)?);
+    }
+    if let (Some(drawing), Some(path)) = (drawing, &options.validate) {
+        let cases = validate_trees(&program, &setting, options, (&network, unlimited.as_ref()))?;
+        tell(&validate::table(&cases));
+        let title = format!(
+            "Broadcasts: predicted (lines), measured (points, with the least and the most of {RUNS} runs). {}",
+            network.measured
+        );
+        plot::write(&title, &cases, drawing).map_err(Error::file("write", path))?;
+    }
     Ok(0)
+}
+
+/// Predicts broadcasts along all trees, writes that, measures them, and writes all.
+fn validate_trees(
+    program: &Program,
+    setting: &Setting<'_>,
+    options: &Options,
+    (network, unlimited): (&Network, Option<&Network>),
+) -> Result<Vec<Case>, Error> {
+    let own = [options.ranks];
+    let ranks = if options.at.is_empty() {
+        &own[..]
+    } else {
+        &options.at
+    };
+    let cores = Machine::here().cores as u32;
+    let mut cases = Vec::new();
+    for &ranks in ranks {
+        for &bytes in &options.broadcasts {
+            let bytes = u64::from(bytes);
+            // What a message takes where no line limits it is what processors take for it.
+            let processor = unlimited.map_or(1.0, |unlimited| {
+                hold(unlimited, bytes) / hold(network, bytes).max(1.0)
+            });
+            let sharers = match unlimited {
+                Some(_) => 1,
+                None => ranks.div_ceil(cores),
+            };
+            cases.push(validate::predict(
+                network,
+                ranks,
+                bytes,
+                (sharers, processor),
+            ));
+        }
+    }
+    let path = options
+        .validate
+        .clone()
+        .unwrap_or_default()
+        .with_extension("toml");
+    validate::run(&path, &mut cases, |case, specs| {
+        progress(&format!(
+            "broadcasts of {} bytes on {} ranks\n",
+            case.bytes, case.ranks
+        ));
+        let times = validate::times(&validate::shared(network, case.sharers));
+        let setting = Setting {
+            ranks: case.ranks,
+            times: Some(&times),
+            ..*setting
+        };
+        collectives::measure(program, &setting, specs)
+    })?;
+    validate::write(&path, &cases)?;
+    Ok(cases)
+}
+
+/// Returns t_hold of a message, in nanoseconds.
+fn hold(network: &Network, bytes: u64) -> f64 {
+    let text = validate::times(network);
+    let times = MessageTimes::parse(&text, &network.name);
+    times.map_or(0.0, |times| times.message(bytes as usize).hold as f64)
+}
+
+/// Measures the operations as the library carries them out.
+fn own_choices(
+    program: &Program,
+    setting: &Setting<'_>,
+    options: &Options,
+) -> Result<String, Error> {
+    let names = [
+        "barrier",
+        "bcast",
+        "gather",
+        "scatter",
+        "reduce",
+        "allreduce",
+        "allgather",
+        "alltoall",
+    ];
+    let spec = |operation: &&str, bytes: u32| Spec {
+        operation: (*operation).to_owned(),
+        algorithm: "default".into(),
+        bytes: bytes.into(),
+    };
+    let (empty, others) = names.split_at(1);
+    let sized = others.iter().flat_map(|name| {
+        options
+            .broadcasts
+            .iter()
+            .map(move |&bytes| spec(name, bytes))
+    });
+    let specs: Vec<Spec> = empty
+        .iter()
+        .map(|name| spec(name, 0))
+        .chain(sized)
+        .collect();
+    let times = collectives::measure(program, setting, &specs)?;
+    let mut text = format!(
+        "{:<12} {:>9} {:>12} {:>25}\n",
+        "operation", "bytes", "us", "least to most of runs"
+    );
+    for (
+        Spec {
+            operation, bytes, ..
+        },
+        time,
+    ) in specs.iter().zip(times)
+    {
+        let [median, least, most] = [time.median, time.least, time.most].map(|time| time / 1e3);
+        let _ = writeln!(
+            text,
+            "{operation:<12} {bytes:>9} {median:>12.2} {:>25}",
+            format!("{least:.2} to {most:.2}")
+        );
+    }
+    Ok(text)
 }
 
 /// Returns the network's name. Refuses those that are impossible: one machine has no Ethernet, and hosts share no

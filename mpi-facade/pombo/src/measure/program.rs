@@ -15,12 +15,15 @@ const SOURCE: &str = include_str!("measure.c");
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Where and between whom messages are measured.
+#[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
     pub(super) ranks: u32,
     /// As `--net` of `pombo run` takes it.
     pub(super) net: &'a str,
     /// A host for every rank; `None`: all ranks on this one.
     pub(super) hosts: Option<&'a Hosts>,
+    /// The times of messages that ranks choose by; `None`: they have none.
+    pub(super) times: Option<&'a str>,
 }
 
 /// The compiled program.
@@ -68,10 +71,11 @@ impl Program {
         if let Some(hosts) = setting.hosts {
             hosts.reach(&mut command, setting.ranks as usize);
         }
-        // What is measured are the rules and trees by name, not what an earlier measurement chose.
+        // The rules decide, not what an earlier measurement chose.
         command
             .env_remove("POMBO_NETWORK")
             .env_remove("POMBO_NETWORK_TIMES");
+        command.envs(setting.times.map(|times| ("POMBO_NETWORK_TIMES", times)));
         command
             .args(["-n", &setting.ranks.to_string()])
             .arg(&self.path)
