@@ -48,13 +48,17 @@ pub(super) fn broadcast_by_messages(
         return broadcast_packed(call, region, algorithm);
     }
     let vector = Layout::vector(region);
-    let steps = match algorithm {
-        Algorithm::Optimal | Algorithm::BlockedBinomial => {
-            let conditions = call.conditions(Operation::Bcast)?;
+    let conditions = call.conditions(Operation::Bcast)?;
+    // Within a host the receivers copy, at the same time; between hosts they share the sender's line.
+    let in_turn = conditions.several_hosts;
+    let has_form = matches!(algorithm, Algorithm::Linear | Algorithm::Binomial);
+    let has_times = matches!(algorithm, Algorithm::Optimal | Algorithm::BlockedBinomial);
+    let steps = match has_times || (has_form && in_turn) {
+        true => {
             let times = call.selector().message(bytes, conditions);
-            position.broadcast_by_times(algorithm, times)
+            position.broadcast_tree(algorithm, times, in_turn)
         }
-        _ => position.broadcast(algorithm, blocks),
+        false => position.broadcast(algorithm, blocks),
     };
     let output = vector.evenly(blocks);
     Ok(PreparedOperation::plain(steps, Layout::nothing(), output))

@@ -28,7 +28,7 @@ struct Knot {
 /// Most sizes of one network.
 const KNOTS: usize = 32;
 /// The longest time and the greatest size, so that sums and products of them stay numbers.
-const MOST: u64 = 1_000_000_000_000_000;
+const MOST: u64 = 10_u64.pow(15);
 
 /// The values of `POMBO_NETWORK_TIMES`.
 pub(crate) const VALUES: Values = Values {

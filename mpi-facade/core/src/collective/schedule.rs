@@ -123,15 +123,22 @@ impl Position {
         }
     }
 
-    /// Broadcasts by the trees that depend on the times of messages, for a message of these times.
-    pub(super) fn broadcast_by_times(&self, algorithm: Algorithm, times: Hold) -> Steps {
-        if algorithm == Algorithm::Optimal {
-            let mut table = table(self.ranks);
-            let tree = self.shaped(OptimalTree::new(times, &mut table));
-            return steps(schedules::broadcast(Neighbours::of(&tree), 1));
+    /// Broadcasts a message of these times by a tree, whole. `in_turn`: every rank sends to one child after the other.
+    pub(super) fn broadcast_tree(&self, algorithm: Algorithm, times: Hold, in_turn: bool) -> Steps {
+        let neighbours = match algorithm {
+            Algorithm::Optimal => {
+                let mut table = table(self.ranks);
+                Neighbours::of(&self.shaped(OptimalTree::new(times, &mut table)))
+            }
+            _ => {
+                let form = Form::of(algorithm, || best_block(times, self.ranks));
+                Neighbours::of(&self.shaped(form))
+            }
+        };
+        match in_turn {
+            true => steps(schedules::broadcast_in_turn(neighbours)),
+            false => steps(schedules::broadcast(neighbours, 1)),
         }
-        let form = Form::of(algorithm, || best_block(times, self.ranks));
-        steps(schedules::broadcast(self.shaped(form), 1))
     }
 
     pub(super) fn broadcast(&self, algorithm: Algorithm, blocks: usize) -> Steps {

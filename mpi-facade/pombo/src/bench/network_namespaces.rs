@@ -243,9 +243,9 @@ impl Hosts {
     /// Does so with ports that send next to nothing at once after they were idle, so that the rate holds for short
     /// messages too.
     pub(crate) fn shape_tightly(&self, rate: Option<Rate>) -> Result<(), Error> {
-        // Two frames, or what 100 us carry: timers of the system are not much finer.
+        // A frame, or what 100 us carry: timers of the system are not much finer.
         let least = rate.map_or(0.0, |rate| rate.bytes() * 100.0) as u32;
-        self.shape_with(rate, least.max(2 * (MTU + 100)))
+        self.shape_with(rate, least.max(MTU + 100))
     }
 
     fn shape_with(&self, rate: Option<Rate>, burst: u32) -> Result<(), Error> {

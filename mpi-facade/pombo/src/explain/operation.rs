@@ -17,6 +17,7 @@ use crate::variables::NETWORK;
 
 /// What is asked about an operation.
 #[derive(clap::Args)]
+#[group(id = "operation")]
 pub(super) struct Options {
     /// Of an operation: the number of ranks [default: 2]
     #[arg(short = 'n', long, value_name = "RANKS", value_parser = clap::value_parser!(u32).range(1..=65536))]

@@ -9,8 +9,8 @@ pub(super) const ITERATIONS: u32 = 16;
 pub(super) const RUNS: u32 = 4;
 
 /// Microseconds for which all ranks are silent before an iteration between hosts, so that acknowledgements are not in
-/// its way.
-const PAUSE: u32 = 2000;
+/// its way, and that ports that were busy can send at once again what an idle one can.
+const PAUSE: u32 = 5000;
 
 /// An operation by an algorithm.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,7 +21,8 @@ pub(super) fn add(request: &mut Request) -> Result<(), Error> {
         let file = own.map(|(_, value)| value.clone());
         let file = file.or_else(|| std::env::var_os(NETWORK.name()));
         if let Some(file) = file.filter(|file| !file.is_empty()) {
-            let times = NetworkFile::read(Path::new(&file))?.compact();
+            let directory = context.directory.as_deref().unwrap_or(Path::new("."));
+            let times = NetworkFile::read(&directory.join(file))?.compact();
             context
                 .environment
                 .push((NETWORK_TIMES.name().into(), times.into()));
