@@ -74,6 +74,10 @@ impl Tree for Neighbours {
         self.parent
     }
 
+    #[expect(
+        clippy::unnecessary_to_owned,
+        reason = "the iterator outlives the tree, so it owns its ranks"
+    )]
     fn children(&self) -> Self::Children {
         self.children.to_vec().into_iter()
     }
