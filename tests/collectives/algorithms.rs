@@ -261,6 +261,8 @@ fn on_shape(all: &mut Vec<Algorithm>, index: usize, n: usize, rng: &mut SeededRn
     add(Algorithm::new(Kind::Gather, &format!("tree, {name}"), gather).root(root));
     let scatter = move |rank| collective::scatter_tree(tree(rank, root), rank);
     add(Algorithm::new(Kind::Scatter, &format!("tree, {name}"), scatter).root(root));
+    let broadcast = move |rank| collective::broadcast_in_turn(tree(rank, root));
+    add(Algorithm::new(Kind::Broadcast, &format!("in turn, {name}"), broadcast).root(root));
     let broadcast =
         move |rank| collective::broadcast_scatter_allgather(tree(rank, root), circle(rank));
     add(

@@ -64,7 +64,7 @@
 //! | operation | the paper's form | others |
 //! | --- | --- | --- |
 //! | barrier | [`barrier`]: line reverse, then tree straight | [`barrier_tree`], [`barrier_dissemination`] |
-//! | broadcast | [`broadcast`]: tree straight, in segments | [`broadcast_scatter_allgather`] |
+//! | broadcast | [`broadcast`]: tree straight, in segments | [`broadcast_in_turn`], [`broadcast_scatter_allgather`] |
 //! | gather | [`gather`]: line reverse | [`gather_tree`] |
 //! | scatter | [`scatter`]: line straight | [`scatter_tree`] |
 //! | all-gather | [`allgather`]: circle, both directions | [`allgather_recursive_doubling`], [`allgather_spread_out`], [`allgather_linear`] |
@@ -157,7 +157,7 @@ pub use shared_memory::{
 };
 pub use slice_assignment::Distributor;
 pub use step::{Buffer, Piece, Step};
-pub use tree::{broadcast, broadcast_scatter_allgather};
+pub use tree::{broadcast, broadcast_in_turn, broadcast_scatter_allgather};
 
 /// Number of messages that a rank must be able to have under way so that every operation makes progress.
 pub const WIDTH: usize = 4;

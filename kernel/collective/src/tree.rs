@@ -31,6 +31,17 @@ pub fn broadcast<T: Tree>(tree: T, segments: usize) -> impl Iterator<Item = Step
     take(0).into_iter().chain((0..segments).flat_map(flow))
 }
 
+/// Broadcasts by the tree as [`broadcast`] in one segment, but a rank sends to one child after the other, as by blocking
+/// sends. Where children share the sender's line, the first one then has the message before the last one, and forwards
+/// it meanwhile: only so the times of [`Hold`](crate::model::Hold) hold for long messages.
+pub fn broadcast_in_turn<T: Tree>(tree: T) -> impl Iterator<Item = Step> + Clone {
+    let piece = Buffer::Output.block(0);
+    let take = tree.parent().map(|parent| receive(parent, piece));
+    let children = tree.children();
+    let hand_on = children.flat_map(move |child| [send(child, piece), AWAIT_ALL]);
+    take.into_iter().chain([AWAIT_ALL]).chain(hand_on)
+}
+
 /// Broadcasts by a scatter along the tree and an all-gather on the circle: every rank sends and receives the message
 /// twice, whatever the number of ranks. The output is divided into as many blocks as there are ranks.
 pub fn broadcast_scatter_allgather<R: Ranges, T: Topology>(

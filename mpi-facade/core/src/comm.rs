@@ -9,7 +9,7 @@ pub mod intercommunicator;
 pub mod split_type;
 
 use crate::attribute::list::Attributes;
-use crate::collective::KINDS;
+use crate::collective::algorithm::{Algorithms, KINDS, set_hint};
 use crate::constants::*;
 use crate::error::{Class, Error, Kind};
 use crate::hosts::HostLayout;
@@ -56,7 +56,9 @@ pub(crate) struct CommRecord {
     /// The name that `MPI_Comm_set_name` has set; none: the predefined one.
     pub(crate) name: Option<Vec<u8>>,
     /// The hints of the program.
-    pub(crate) hints: InfoList,
+    hints: InfoList,
+    /// The algorithms of collective operations that the hints name.
+    pub(crate) algorithms: Algorithms,
     /// The attributes of the program.
     pub(crate) attributes: Attributes,
     /// Number of persistent requests of neighbourhoods so far.
@@ -119,6 +121,7 @@ impl CommRecord {
             spare_contexts: 0..0,
             name: None,
             hints: InfoList::default(),
+            algorithms: Algorithms::default(),
             attributes: Attributes::default(),
             persistent_neighbourhoods: 0,
             topology: None,
@@ -159,11 +162,32 @@ impl CommRecord {
             spare_contexts: 0..0,
             name: None,
             hints: self.hints.clone(),
+            algorithms: self.algorithms,
             attributes: Attributes::default(),
             persistent_neighbourhoods: 0,
             topology: self.topology.clone(),
             pending: 0,
             freed: false,
+        }
+    }
+
+    /// Returns the hints of the program.
+    pub(crate) fn hints(&self) -> &InfoList {
+        &self.hints
+    }
+
+    /// Takes these hints in place of all others.
+    pub(crate) fn replace_hints(&mut self, hints: &InfoList) {
+        self.hints = InfoList::default();
+        self.algorithms = Algorithms::default();
+        self.set_hints(hints);
+    }
+
+    /// Sets the hints of the program; those that are not among these stay.
+    pub(crate) fn set_hints(&mut self, hints: &InfoList) {
+        for (key, value) in hints.iter() {
+            self.hints.set(key, value);
+            set_hint(&mut self.algorithms, key, value);
         }
     }
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod list;
 
+use crate::collective::algorithm::is_hint;
 use crate::constants::*;
 use crate::error::{Class, Error, Kind};
 use crate::handle_table::HandleTable;
@@ -144,8 +145,9 @@ pub(crate) fn hints(info: Info) -> Result<InfoList, Error> {
     let mut hints = InfoList::default();
     if info != MPI_INFO_NULL {
         read(info, |list| {
-            let known = |(key, value): &(&[u8], &[u8])| {
-                COMM_HINTS.contains(key) && [&b"true"[..], b"false"].contains(value)
+            let known = |&(key, value): &(&[u8], &[u8])| {
+                COMM_HINTS.contains(&key) && [&b"true"[..], b"false"].contains(&value)
+                    || is_hint(key, value)
             };
             for (key, value) in list.iter().filter(known) {
                 hints.set(key, value);

@@ -8,9 +8,9 @@ mod table;
 pub use former::FORMER_NAMES;
 pub(crate) use table::single_copy;
 pub use table::{
-    ADAPTIVE_EVERY, ADAPTIVE_THRESHOLD, DIRECT_RECEIVE, EAGER_LIMIT, PROGRESS_THREAD,
-    SEND_BUFFER_BYTES, SHM_MAIL, SHM_RING_RESTART, SHM_SINGLE_COPY, SITES, UNEXPECTED_CREDIT,
-    VARIABLES,
+    ADAPTIVE_EVERY, ADAPTIVE_THRESHOLD, DIRECT_RECEIVE, EAGER_LIMIT, NETWORK_TIMES,
+    PROGRESS_THREAD, SEND_BUFFER_BYTES, SHM_MAIL, SHM_RING_RESTART, SHM_SINGLE_COPY, SITES,
+    UNEXPECTED_CREDIT, VARIABLES,
 };
 
 use crate::collective::{self, Selection};
@@ -22,12 +22,13 @@ use pombo_job::settings::{self, Variable, Verdict};
 pub const TABLES: [&[Variable]; 2] = [settings::VARIABLES, VARIABLES];
 
 /// The variables that only the launcher reads: its own table has their valid values, and a rank ignores them.
-pub const OF_LAUNCHER: [&str; 5] = [
+pub const OF_LAUNCHER: [&str; 6] = [
     "POMBO_LIB",
     "POMBO_CC",
     "POMBO_CXX",
     "POMBO_KILL_TIMEOUT",
     "POMBO_LAUNCHER",
+    "POMBO_NETWORK",
 ];
 
 /// Checks a variable against these tables: [`TABLES`], and the launcher's if the launcher calls. A value that is not

@@ -7,7 +7,9 @@ use clap::{Parser, Subcommand};
 
 use crate::error::Error;
 use crate::version::VERSION;
-use crate::{bench, capture, demo, explain, info, install, run, setup, simulate, site_jobs, tree};
+use crate::{
+    bench, capture, demo, explain, info, install, measure, run, setup, simulate, site_jobs, tree,
+};
 
 /// Run message-passing programs on this machine
 ///
@@ -43,7 +45,7 @@ enum Action {
     },
     /// Show the frames on a network in words, or put them into a file for Wireshark
     Capture(capture::Options),
-    /// Tell what the ranks of a running job wait for, and what their queues hold
+    /// Tell what the ranks of a running job wait for, or how a collective operation is carried out, and why
     Explain(explain::Options),
     /// Lay down launcher, compiler wrappers, header and libraries in a directory
     Install {
@@ -65,6 +67,8 @@ enum Action {
     },
     /// Measure messages with our library and with every other MPI that is found
     Bench(bench::Options),
+    /// Measure what messages cost on a network, and write it to a file
+    Measure(measure::Options),
     /// Print the latency of broadcast trees for given times of a message, and the best tree
     Tree(tree::Options),
     /// Simulate broadcasts over sites, along fixed trees and along a spanning tree that adapts to changes
@@ -90,6 +94,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
         Action::Install { prefix, force } => install::main(&prefix, force),
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),
+        Action::Measure(options) => measure::main(&options),
         Action::Tree(options) => tree::main(&options),
         Action::Simulate(options) => simulate::main(&options),
         Action::Sites(options) => site_jobs::main(&options),

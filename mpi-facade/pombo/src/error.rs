@@ -106,6 +106,12 @@ pub(crate) enum Error {
         tried: String,
         variable: &'static str,
     },
+    /// `pombo explain` got no number and no operation.
+    NoOperation { given: String },
+    /// A file of network times is invalid.
+    NetworkFile { path: PathBuf, why: String },
+    /// The measuring program failed.
+    Measurement { why: String },
     /// The compiler failed.
     Compile { program: PathBuf },
 }
@@ -340,6 +346,22 @@ impl fmt::Display for Error {
                 f,
                 "no compiler found (tried {tried}); install one or name it in {variable}"
             ),
+            Error::NoOperation { given } => {
+                let names = pombo_mpi::collective::TABLE.iter();
+                let names: Vec<String> = names.map(|choice| choice.name()).collect();
+                write!(
+                    f,
+                    "'{given}' is neither the process ID of a job nor a collective operation: {}",
+                    names.join(", ")
+                )
+            }
+            Error::NetworkFile { path, why } => write!(
+                f,
+                "{} is no file of `pombo measure`: {}",
+                path.display(),
+                why.trim_end()
+            ),
+            Error::Measurement { why } => write!(f, "the measuring program {why}"),
             Error::Compile { program } => write!(
                 f,
                 "cannot compile {}; the compiler's messages stand above",

@@ -14,6 +14,7 @@ mod helper;
 mod info;
 mod install;
 mod library;
+mod measure;
 mod procfs;
 mod run;
 mod setup;

@@ -56,6 +56,17 @@ pub(crate) const LAUNCHER: Variable = Variable {
     meaning: "set by the launcher of a job on several hosts: where its other hosts tell what their ranks wait for",
 };
 
+/// The file that `measure` writes; `run` passes what it says to the ranks.
+pub(crate) const NETWORK: Variable = Variable {
+    name: c"POMBO_NETWORK",
+    values: Values {
+        must: "a file of pombo measure",
+        fits: |_| true,
+    },
+    default: "",
+    meaning: "what messages cost, by which collective operations choose their algorithms where nothing else says it",
+};
+
 const COMPILER: Values = Values {
     must: "a compiler",
     fits: |_| true,
@@ -64,7 +75,7 @@ const COMPILER: Values = Values {
 /// The tables of jobs, of MPI, and of the launcher.
 static TABLES: [&[Variable]; 3] = {
     let [job, mpi] = settings::TABLES;
-    [job, mpi, &[LIB, CC, CXX, KILL_TIMEOUT, LAUNCHER]]
+    [job, mpi, &[LIB, CC, CXX, KILL_TIMEOUT, LAUNCHER, NETWORK]]
 };
 
 /// Returns every variable, in the order of the documentation.

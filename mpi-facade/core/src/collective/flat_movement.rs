@@ -6,8 +6,9 @@ use super::host_roles::HostRoles;
 use super::layout::Layout;
 use super::listed_tree::ListedTree;
 use super::operation::PreparedOperation;
-use super::prepare::{Call, CallError, blocks, cut};
+use super::prepare::{Call, CallError, cut};
 use super::schedule::{Position, Steps};
+use super::segmentation::blocks;
 use super::shared_memory::Method;
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Operation};
@@ -67,7 +68,18 @@ pub(super) fn broadcast_by_messages(
         );
     }
     let vector = Layout::vector(region);
-    let steps = position.broadcast(algorithm, blocks);
+    let conditions = call.conditions(Operation::Bcast)?;
+    // Within a host the receivers copy, at the same time; between hosts they share the sender's line.
+    let in_turn = conditions.several_hosts;
+    let has_form = matches!(algorithm, Algorithm::Linear | Algorithm::Binomial);
+    let has_times = matches!(algorithm, Algorithm::Optimal | Algorithm::BlockedBinomial);
+    let steps = match has_times || (has_form && in_turn) {
+        true => {
+            let times = call.selector().message(bytes, conditions);
+            position.broadcast_tree(algorithm, times, in_turn)
+        }
+        false => position.broadcast(algorithm, blocks),
+    };
     let output = vector.evenly(blocks);
     Ok(PreparedOperation::plain(steps, Layout::nothing(), output))
 }

@@ -6,9 +6,10 @@ use super::layout::Layout;
 use super::listed_tree::ListedTree;
 use super::operation::PreparedOperation;
 use super::p2p_executor::OperationBuffers as Memory;
-use super::prepare::{Call, CallError, cut, segments};
+use super::prepare::{Call, CallError, cut};
 use super::schedule::{Position, Steps};
 use super::scratch::Scratch;
+use super::segmentation::{pair_segment, segments};
 use super::shared_memory::Method;
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Operation};
@@ -21,7 +22,7 @@ use crate::user_buffer::{Region, UserAddress};
 use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
-use pombo_netdrivers::tuning::{CHAIN_SEGMENT, PAIR_SEGMENT, WHOLE_REDUCTION};
+use pombo_netdrivers::tuning::WHOLE_REDUCTION;
 use zerocopy::FromBytes;
 
 /// The buffers of a reduction, all with the same number of items.
@@ -188,10 +189,7 @@ fn reduce_pair(
     reduction: Reduction,
     input: Layout,
 ) -> Result<PreparedOperation, Error> {
-    let segment = match call.conditions(Operation::Reduce)?.several_hosts {
-        true => CHAIN_SEGMENT,
-        false => PAIR_SEGMENT,
-    };
+    let segment = pair_segment(call.conditions(Operation::Reduce)?.several_hosts);
     let blocks = segments(input.items(), input.shape().size(), segment);
     let input = input.evenly(blocks);
     let steps = call.position.reduce_pair(blocks);

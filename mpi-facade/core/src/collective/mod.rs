@@ -13,6 +13,7 @@
 //! communicator from the same root fail with the same error. Messages and other communicators are not affected.
 
 mod adaptive;
+pub(crate) mod algorithm;
 mod buffers;
 mod data_movement;
 mod direct;
@@ -23,6 +24,7 @@ mod host_roles;
 mod intercommunicator;
 mod layout;
 mod listed_tree;
+pub(crate) mod message_times;
 #[cfg(feature = "hosts")]
 mod multicast_bcast;
 #[cfg(not(feature = "hosts"))]
@@ -31,16 +33,20 @@ mod multicast_bcast;
 mod neighbourhood;
 mod operation;
 mod p2p_executor;
+mod predicted;
 mod prepare;
 mod reductions;
 mod requests;
 mod schedule;
 mod scratch;
+mod segmentation;
 mod selection;
 mod shared_memory;
 mod shm_buffers;
 mod shm_executor;
+mod tree_form;
 
+pub use algorithm::{Algorithm, Operation, Rule, Selection, TABLE};
 pub use buffers::{Buffer, Buffers, Numbers, Types};
 pub use data_movement::{
     allgather, allgatherv, alltoall, alltoallv, barrier, broadcast, gather, gatherv, scatter,
@@ -49,6 +55,7 @@ pub use data_movement::{
 pub use flat_reductions::Reduced;
 pub(crate) use intercommunicator::{allgather_both, allreduce_both};
 pub(crate) use listed_tree::parse_sites;
+pub use message_times::MessageTimes;
 pub(crate) use multicast_bcast::{
     close_group, has_room as has_group_room, open as open_multicast, open_group,
 };
@@ -57,6 +64,5 @@ pub use neighbourhood::{
 };
 pub use prepare::Collective;
 pub use reductions::{allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
-pub(crate) use selection::KINDS;
-pub use selection::{Algorithm, Operation, Rule, Selection, TABLE};
+pub use selection::{Conditions, Decision, Reason, Selector};
 pub(crate) use shared_memory::{areas, enter};

@@ -6,6 +6,7 @@ use super::p2p_executor::Addressing;
 use super::requests;
 use super::schedule::Position;
 use super::scratch::Pool;
+use super::segmentation::blocks;
 use super::selection::{Conditions, Selector};
 use super::{Algorithm, Operation as Kind};
 use crate::comm::{Boards, CommRecord};
@@ -22,9 +23,7 @@ use crate::runtime::world::{self, CommError, World};
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use core::ffi::c_int;
-use pombo_collective::Segments;
 use pombo_kernel::Peer;
-use pombo_netdrivers::tuning::CHAIN_SEGMENT;
 
 /// A collective call of this rank. It must be run or started, as the other ranks wait for it.
 #[must_use = "the other ranks wait for it"]
@@ -476,13 +475,16 @@ impl<'w> Call<'w> {
     pub(super) fn conditions(&mut self, kind: Kind) -> Result<Conditions, Error> {
         let ranks = self.position.ranks;
         let same_host = self.subgroup.as_ref().map(|subgroup| subgroup.same_host);
-        let layout = self.host_layout()?;
+        let record = self.record()?;
+        let asked = record.algorithms[kind as usize];
+        let layout = record.host_layout.as_deref();
         Ok(Conditions {
             ranks,
             several_hosts: !same_host.unwrap_or(layout.is_none()),
             shared_memory: same_host.unwrap_or(layout.is_none()),
             multicast: false,
             adaptive: same_host.is_none(),
+            asked,
             hierarchical: same_host.is_none()
                 && layout.is_some_and(|layout| {
                     layout.has_shared_host() && (kind != Kind::Allgather || layout.in_order())
@@ -538,20 +540,4 @@ impl<'w> Call<'w> {
 pub(super) fn cut(vector: Layout, algorithm: Algorithm, ranks: usize) -> (Layout, usize) {
     let blocks = blocks(vector.items(), vector.shape().size(), algorithm, ranks);
     (vector.evenly(blocks), blocks)
-}
-
-/// Returns the number of segments of at most so many bytes, for that many items of `size` bytes.
-pub(super) fn segments(items: usize, size: usize, bytes: usize) -> usize {
-    let most = (bytes / size.max(1)).max(1);
-    Segments::at_most(items, most).blocks().max(1)
-}
-
-/// Returns the number of blocks of an algorithm for so many items of `size` bytes.
-pub(super) fn blocks(items: usize, size: usize, algorithm: Algorithm, ranks: usize) -> usize {
-    match algorithm {
-        Algorithm::Chain => segments(items, size, CHAIN_SEGMENT),
-        Algorithm::ScatterAllgather | Algorithm::Ring => ranks,
-        Algorithm::Rabenseifner => 1 << ranks.ilog2(),
-        _ => 1,
-    }
 }

@@ -2,10 +2,11 @@
 
 use super::Algorithm;
 use super::multicast_bcast::MulticastOperation;
+use super::tree_form::{Form, best_block, table};
 use alloc::boxed::Box;
-use pombo_collective::topology::{
-    Binomial, Chain, Circle, Complete, Rooted, Sequential, Shape, Tree,
-};
+use alloc::rc::Rc;
+use pombo_collective::model::{Hold, OptimalTree};
+use pombo_collective::topology::{Binomial, Circle, Complete, Rooted, Shape, Tree};
 use pombo_collective::{self as schedules, Buffer, Distributor, Step};
 
 /// One rank's part of an operation.
@@ -50,47 +51,35 @@ fn steps(part: impl Iterator<Item = Step> + 'static) -> Steps {
     Steps::of(part)
 }
 
-/// The shape of a tree, chosen at run time, so that each operation is compiled once for all shapes.
-#[derive(Clone, Copy)]
-enum Form {
-    Sequential,
-    Chain,
-    Binomial,
+/// This rank's neighbours in a tree that has no arithmetic.
+#[derive(Clone)]
+struct Neighbours {
+    parent: Option<usize>,
+    children: Rc<[usize]>,
 }
 
-impl Form {
-    fn of(algorithm: Algorithm) -> Form {
-        match algorithm {
-            Algorithm::Linear => Form::Sequential,
-            Algorithm::Chain => Form::Chain,
-            _ => Form::Binomial,
+impl Neighbours {
+    fn of(tree: &impl Tree) -> Neighbours {
+        Neighbours {
+            parent: tree.parent(),
+            children: tree.children().collect(),
         }
     }
 }
 
-impl Shape for Form {
-    fn parent(&self, rank: usize, ranks: usize) -> usize {
-        match self {
-            Form::Sequential => Sequential.parent(rank, ranks),
-            Form::Chain => Chain.parent(rank, ranks),
-            Form::Binomial => Binomial.parent(rank, ranks),
-        }
+impl Tree for Neighbours {
+    type Children = alloc::vec::IntoIter<usize>;
+
+    fn parent(&self) -> Option<usize> {
+        self.parent
     }
 
-    fn degree(&self, rank: usize, ranks: usize) -> usize {
-        match self {
-            Form::Sequential => Sequential.degree(rank, ranks),
-            Form::Chain => Chain.degree(rank, ranks),
-            Form::Binomial => Binomial.degree(rank, ranks),
-        }
-    }
-
-    fn child(&self, rank: usize, ranks: usize, index: usize) -> usize {
-        match self {
-            Form::Sequential => Sequential.child(rank, ranks, index),
-            Form::Chain => Chain.child(rank, ranks, index),
-            Form::Binomial => Binomial.child(rank, ranks, index),
-        }
+    #[expect(
+        clippy::unnecessary_to_owned,
+        reason = "the iterator outlives the tree, so it owns its ranks"
+    )]
+    fn children(&self) -> Self::Children {
+        self.children.to_vec().into_iter()
     }
 }
 
@@ -116,7 +105,7 @@ impl Position {
     }
 
     fn tree(&self, algorithm: Algorithm) -> Rooted<Form> {
-        self.shaped(Form::of(algorithm))
+        self.shaped(Form::of(algorithm, || 1))
     }
 
     fn shaped<S: Shape>(&self, shape: S) -> Rooted<S> {
@@ -135,6 +124,24 @@ impl Position {
         match algorithm {
             Algorithm::RecursiveDoubling => steps(schedules::barrier_dissemination(self.circle())),
             _ => steps(schedules::barrier_tree(self.tree(algorithm))),
+        }
+    }
+
+    /// Broadcasts a message of these times by a tree, whole. `in_turn`: every rank sends to one child after the other.
+    pub(super) fn broadcast_tree(&self, algorithm: Algorithm, times: Hold, in_turn: bool) -> Steps {
+        let neighbours = match algorithm {
+            Algorithm::Optimal => {
+                let mut table = table(self.ranks);
+                Neighbours::of(&self.shaped(OptimalTree::new(times, &mut table)))
+            }
+            _ => {
+                let form = Form::of(algorithm, || best_block(times, self.ranks));
+                Neighbours::of(&self.shaped(form))
+            }
+        };
+        match in_turn {
+            true => steps(schedules::broadcast_in_turn(neighbours)),
+            false => steps(schedules::broadcast(neighbours, 1)),
         }
     }
 

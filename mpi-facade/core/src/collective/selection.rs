@@ -1,371 +1,135 @@
-//! The selection of algorithms: a table of measured rules that a user can print (`pombo info`) and override
-//! (`POMBO_COLL_<OPERATION>=<algorithm>`). All ranks of a job must select alike.
+//! The selection of algorithms, by request, by prediction, or by rule: see `algorithm` for the table. All ranks of a job
+//! must select alike.
 
-use crate::error::{Class, Error};
+use super::algorithm::{Algorithm, Operation, Rule, Selection, TABLE};
+use super::message_times::MessageTimes;
+use super::predicted::predict;
+use core::cell::Cell;
 use core::ffi::CStr;
-use core::fmt;
+use pombo_collective::model::{Hold, Network};
 use pombo_job::environment;
 use pombo_job::process::processors;
-use pombo_job::settings::LOCAL_CORES;
-use pombo_netdrivers::tuning::{PAIR_BOARDS, PAIR_DIRECT, PAIR_MESSAGES};
-
-/// A collective operation, as the selection of algorithms distinguishes them. The forms with counts for every rank use
-/// the same rules as the plain ones, except that gatherv and scatterv are always `linear`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "each is what it says")]
-pub enum Operation {
-    Barrier,
-    Bcast,
-    Gather,
-    Scatter,
-    Allgather,
-    Alltoall,
-    Reduce,
-    Allreduce,
-    ReduceScatter,
-    Scan,
-    Exscan,
-}
-
-/// Number of operations.
-pub(crate) const KINDS: usize = Operation::Exscan as usize + 1;
-
-impl Operation {
-    /// Returns the tag, of 31 bits, of call number `calls` of this kind.
-    pub(super) const fn tag(self, calls: u32) -> u32 {
-        const BITS: u32 = 27;
-        const_assert!(KINDS <= 1 << (31 - BITS));
-        (self as u32) << BITS | calls & ((1 << BITS) - 1)
-    }
-}
-
-macro_rules! algorithms {
-    ($($name:ident $text:literal $meaning:literal;)*) => {
-        /// An algorithm of a collective operation.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum Algorithm {
-            $(#[doc = concat!("`", $text, "`: ", $meaning, ".")] $name,)*
-        }
-
-        impl Algorithm {
-            /// Returns the name by which the environment selects it.
-            pub const fn name(self) -> &'static str {
-                match self { $(Algorithm::$name => $text,)* }
-            }
-        }
-    };
-}
-
-algorithms! {
-    Linear "linear" "the root talks to everybody itself";
-    Binomial "binomial" "along a binomial tree";
-    Chain "chain" "from rank to rank, long messages in segments";
-    ScatterAllgather "scatter_allgather" "scatter by a binomial tree, then all-gather on the ring";
-    Ring "ring" "round the ring, block by block";
-    SpreadOut "spread_out" "everybody to everybody in shifted order, all at once";
-    Pairwise "pairwise" "everybody to everybody in shifted order, one after the other";
-    RecursiveDoubling "recursive_doubling" "twice as much, or twice as far, in every round";
-    Rabenseifner "rabenseifner" "reduce-scatter by halves, then all-gather by doubles";
-    TwoLevel "two_level" "from the root to one rank of every site, and along binomial trees inside; POMBO_SITES says the sites, else hosts are";
-    Adaptive "adaptive" "along a minimum spanning tree of measured latencies that adapts to their changes; blocking calls";
-    Bruck "bruck" "blocks that go the same way travel together";
-    Multicast "multicast" "by the network's own broadcast, one frame for all; where ranks are on several hosts; blocking calls";
-    SharedMemory "shm" "over memory that all share, without messages; blocking calls of ranks on one host";
-    Hierarchical "hierarchical" "inside every host first, then between the first ranks of all hosts; where ranks are on several hosts; blocking calls";
-}
-
-/// The algorithm up to a number of ranks and bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Rule {
-    /// Whether the rule needs costly waits: ranks that share cores, or ranks on several hosts.
-    pub costly_waits: bool,
-    /// Whether the rule needs ranks that are all on one host.
-    pub one_host: bool,
-    /// Most ranks for which the rule holds.
-    pub ranks: usize,
-    /// Most bytes for which the rule holds: of the whole vector, of one block (gather, scatter, all-to-all), or of all
-    /// blocks together (all-gather, reduce-scatter).
-    pub bytes: usize,
-    /// The algorithm that the rule selects.
-    pub algorithm: Algorithm,
-}
-
-/// The algorithms of one operation.
-#[derive(Clone, Copy, Debug)]
-pub struct Selection {
-    /// The operation.
-    pub operation: Operation,
-    /// The environment variable that overrides the rules.
-    pub variable: &'static CStr,
-    /// The algorithms that the variable may name.
-    pub allowed: &'static [Algorithm],
-    /// The rules: the first that holds decides; the last one always holds.
-    pub rules: &'static [Rule],
-}
-
-const ANY: usize = usize::MAX;
-/// Most ranks that use shared memory: each polls all others.
-const BOARDS: usize = 64;
-
-const fn rule(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
-    Rule {
-        costly_waits: false,
-        one_host: false,
-        ranks,
-        bytes,
-        algorithm,
-    }
-}
-
-const fn costly_waits(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
-    Rule {
-        costly_waits: true,
-        ..rule(ranks, bytes, algorithm)
-    }
-}
-
-const fn one_host(ranks: usize, bytes: usize, algorithm: Algorithm) -> Rule {
-    Rule {
-        one_host: true,
-        ..rule(ranks, bytes, algorithm)
-    }
-}
-
-use Algorithm::*;
-use static_assertions::const_assert;
-
-/// The table, in the order of [`Operation`]. Measured on shared memory with 2 to 8 ranks on 2 cores, and between 4 and
-/// 8 hosts. Where ranks share cores, waits cost more than messages, so algorithms with one round of messages to all
-/// ranks are best; the same holds between hosts, where waiting for one message takes as long as sending several.
-pub const TABLE: &[Selection] = &[
-    Selection {
-        operation: Operation::Barrier,
-        variable: c"POMBO_COLL_BARRIER",
-        allowed: &[
-            Linear,
-            Binomial,
-            Chain,
-            RecursiveDoubling,
-            SharedMemory,
-            Hierarchical,
-        ],
-        rules: &[
-            rule(BOARDS, ANY, SharedMemory),
-            rule(ANY, ANY, Hierarchical),
-            costly_waits(16, ANY, Linear),
-            rule(ANY, ANY, RecursiveDoubling),
-        ],
-    },
-    Selection {
-        operation: Operation::Bcast,
-        variable: c"POMBO_COLL_BCAST",
-        allowed: &[
-            Linear,
-            Binomial,
-            Chain,
-            ScatterAllgather,
-            TwoLevel,
-            Adaptive,
-            Multicast,
-            SharedMemory,
-            Hierarchical,
-        ],
-        rules: &[
-            costly_waits(BOARDS, ANY, SharedMemory),
-            one_host(2, PAIR_DIRECT, Binomial),
-            one_host(2, PAIR_BOARDS, SharedMemory),
-            one_host(2, ANY, Binomial),
-            rule(BOARDS, ANY, SharedMemory),
-            rule(ANY, ANY, Hierarchical),
-            rule(ANY, ANY, Multicast),
-            costly_waits(16, ANY, Linear),
-            rule(ANY, 1 << 18, Binomial),
-            rule(7, ANY, Binomial),
-            rule(ANY, ANY, ScatterAllgather),
-        ],
-    },
-    Selection {
-        operation: Operation::Gather,
-        variable: c"POMBO_COLL_GATHER",
-        allowed: &[Linear, Binomial],
-        rules: &[rule(ANY, ANY, Linear)],
-    },
-    Selection {
-        operation: Operation::Scatter,
-        variable: c"POMBO_COLL_SCATTER",
-        allowed: &[Linear, Binomial],
-        rules: &[rule(ANY, ANY, Linear)],
-    },
-    Selection {
-        operation: Operation::Allgather,
-        variable: c"POMBO_COLL_ALLGATHER",
-        allowed: &[
-            Linear,
-            Ring,
-            SpreadOut,
-            RecursiveDoubling,
-            SharedMemory,
-            Hierarchical,
-        ],
-        rules: &[
-            rule(BOARDS, 2 * PAIR_MESSAGES, SharedMemory),
-            costly_waits(BOARDS, ANY, SharedMemory),
-            one_host(2, ANY, Ring),
-            rule(BOARDS, ANY, SharedMemory),
-            rule(ANY, ANY, Hierarchical),
-            costly_waits(16, 4096, Linear),
-            costly_waits(16, ANY, SpreadOut),
-            rule(ANY, 8192, RecursiveDoubling),
-            rule(ANY, ANY, Ring),
-        ],
-    },
-    Selection {
-        operation: Operation::Alltoall,
-        variable: c"POMBO_COLL_ALLTOALL",
-        allowed: &[SpreadOut, Pairwise, Bruck, SharedMemory],
-        // A payload is shared by all ranks, so long blocks take many rounds, and every rank needs a processor in each
-        // round.
-        rules: &[
-            costly_waits(4, 256 << 10, SharedMemory),
-            costly_waits(8, 64 << 10, SharedMemory),
-            costly_waits(BOARDS, 8192, SharedMemory),
-            costly_waits(32, ANY, SpreadOut),
-            costly_waits(BOARDS, 64, Bruck),
-            costly_waits(BOARDS, 8192, SpreadOut),
-            costly_waits(BOARDS, ANY, Pairwise),
-            rule(BOARDS, PAIR_MESSAGES, SharedMemory),
-            one_host(2, ANY, SpreadOut),
-            rule(BOARDS, ANY, SharedMemory),
-            rule(32, ANY, SpreadOut),
-            rule(ANY, 64, Bruck),
-            rule(ANY, 8192, SpreadOut),
-            rule(ANY, ANY, Pairwise),
-        ],
-    },
-    Selection {
-        operation: Operation::Reduce,
-        variable: c"POMBO_COLL_REDUCE",
-        allowed: &[
-            Linear,
-            Binomial,
-            Chain,
-            TwoLevel,
-            Adaptive,
-            SharedMemory,
-            Hierarchical,
-        ],
-        rules: &[
-            costly_waits(BOARDS, ANY, SharedMemory),
-            one_host(2, PAIR_DIRECT, Binomial),
-            one_host(2, PAIR_MESSAGES, SharedMemory),
-            one_host(2, ANY, Chain),
-            rule(BOARDS, ANY, SharedMemory),
-            rule(ANY, ANY, Hierarchical),
-            costly_waits(16, 8192, Linear),
-            rule(ANY, 1 << 18, Binomial),
-            rule(16, ANY, Chain),
-            rule(ANY, ANY, Binomial),
-        ],
-    },
-    Selection {
-        operation: Operation::Allreduce,
-        variable: c"POMBO_COLL_ALLREDUCE",
-        allowed: &[
-            Linear,
-            Binomial,
-            Chain,
-            RecursiveDoubling,
-            Rabenseifner,
-            Ring,
-            SharedMemory,
-            Hierarchical,
-        ],
-        rules: &[
-            rule(BOARDS, PAIR_MESSAGES, SharedMemory),
-            costly_waits(BOARDS, ANY, SharedMemory),
-            one_host(2, ANY, Rabenseifner),
-            rule(BOARDS, ANY, SharedMemory),
-            rule(ANY, ANY, Hierarchical),
-            costly_waits(16, 4096, Linear),
-            rule(ANY, 4096, RecursiveDoubling),
-            rule(ANY, 1 << 18, Rabenseifner),
-            rule(ANY, ANY, Ring),
-        ],
-    },
-    Selection {
-        operation: Operation::ReduceScatter,
-        variable: c"POMBO_COLL_REDUCE_SCATTER",
-        allowed: &[Linear, Binomial, Ring],
-        rules: &[
-            costly_waits(16, 4096, Linear),
-            rule(ANY, 4096, Binomial),
-            rule(ANY, ANY, Ring),
-        ],
-    },
-    Selection {
-        operation: Operation::Scan,
-        variable: c"POMBO_COLL_SCAN",
-        allowed: &[Chain, RecursiveDoubling],
-        rules: &[rule(ANY, ANY, RecursiveDoubling)],
-    },
-    Selection {
-        operation: Operation::Exscan,
-        variable: c"POMBO_COLL_EXSCAN",
-        allowed: &[Chain, RecursiveDoubling],
-        rules: &[rule(ANY, ANY, RecursiveDoubling)],
-    },
-];
+use pombo_job::settings::{LOCAL_CORES, NET};
 
 /// The ranks of an operation, or of a part of it, and the transports that they share beside messages.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Conditions {
-    pub(super) ranks: usize,
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Conditions {
+    /// Number of ranks.
+    pub ranks: usize,
     /// Whether they are on several hosts.
-    pub(super) several_hosts: bool,
+    pub several_hosts: bool,
     /// Whether they all share memory.
-    pub(super) shared_memory: bool,
+    pub shared_memory: bool,
     /// Whether the network has multicast.
-    pub(super) multicast: bool,
+    pub multicast: bool,
     /// Whether they are on several hosts of which some have several ranks.
-    pub(super) hierarchical: bool,
+    pub hierarchical: bool,
     /// Whether all ranks take part in a blocking call.
-    pub(super) adaptive: bool,
+    pub adaptive: bool,
+    /// The algorithm that the communicator's info key names.
+    pub asked: Option<Algorithm>,
 }
 
-/// The rules by which this process selects algorithms.
-pub(crate) struct Selector {
+/// The algorithm of an operation, and why.
+#[derive(Clone, Copy, Debug)]
+pub struct Decision {
+    /// The algorithm that carries out the operation.
+    pub algorithm: Algorithm,
+    /// Why it does.
+    pub reason: Reason,
+}
+
+/// Why an algorithm was taken.
+#[derive(Clone, Copy, Debug)]
+pub enum Reason {
+    /// The environment variable names it.
+    Variable,
+    /// The communicator's info key names it.
+    Key,
+    /// Its predicted time is the least, in nanoseconds.
+    Predicted(u64),
+    /// The rule holds, and no prediction was asked for or possible.
+    Rule(&'static Rule),
+}
+
+/// The rules and times by which this process selects algorithms.
+pub struct Selector {
     /// The algorithms that the environment requests, in the order of the table.
     wanted: [Option<Algorithm>; TABLE.len()],
     cores: usize,
+    /// The times of messages within a host, and between hosts.
+    times: [Option<MessageTimes>; 2],
+    /// What was predicted last, by sizes.
+    recent: [Cell<Option<Predicted>>; 16],
 }
+
+/// The cheapest algorithm for an operation, bytes, ranks, and whether they are on several hosts.
+type Predicted = ((Operation, usize, usize, bool), (Algorithm, u64));
+
+/// The times of a message where nobody has measured any, in units that do not matter.
+const UNMEASURED: Hold = Hold { hold: 1, end: 2 };
+
+/// The name of the network within a host among the times of messages.
+const NEAR: &str = "shm";
+
+/// The variable with the times of messages, as the table of settings has it.
+const TIMES: &CStr = c"POMBO_NETWORK_TIMES";
+
+/// The times that the library was built with.
+const BUILT_IN: Option<&str> = option_env!("POMBO_NETWORK_TIMES");
 
 /// Reads the environment. Values that name no algorithm were refused at the start of the job.
 impl Default for Selector {
     fn default() -> Self {
-        let wanted = |place: usize| {
-            let choice: &Selection = &TABLE[place];
-            environment::text(choice.variable).and_then(|name| choice.find(name).ok())
-        };
-        Selector {
-            wanted: core::array::from_fn(wanted),
-            cores: cores(),
-        }
+        Selector::of_environment(cores(), None, NET.text().unwrap_or(NET.default))
     }
 }
 
 impl Selector {
+    /// Creates the selector for these requests, processors, and times of messages, of which `net`, as `POMBO_NET` says
+    /// it, names those between hosts.
+    pub fn new(
+        wanted: [Option<Algorithm>; TABLE.len()],
+        cores: usize,
+        times: &str,
+        net: &str,
+    ) -> Selector {
+        let far = net.split(':').next().unwrap_or(net);
+        Selector {
+            wanted,
+            cores,
+            times: [NEAR, far].map(|name| MessageTimes::parse(times, name)),
+            recent: Default::default(),
+        }
+    }
+
+    /// Creates the selector for the requests of the environment, and its times of messages where none are given.
+    pub fn of_environment(cores: usize, times: Option<&str>, net: &str) -> Selector {
+        let wanted = |place: usize| {
+            let choice: &Selection = &TABLE[place];
+            environment::text(choice.variable).and_then(|name| choice.find(name).ok())
+        };
+        let times = times.or_else(|| environment::text(TIMES)).or(BUILT_IN);
+        Selector::new(
+            core::array::from_fn(wanted),
+            cores,
+            times.unwrap_or(""),
+            net,
+        )
+    }
+
     /// Selects the algorithm for an operation of `bytes` bytes.
-    pub(super) fn select(
-        &self,
-        operation: Operation,
-        bytes: usize,
-        conditions: Conditions,
-    ) -> Algorithm {
+    pub fn select(&self, operation: Operation, bytes: usize, conditions: Conditions) -> Algorithm {
+        self.decide(operation, bytes, conditions).algorithm
+    }
+
+    /// Selects the algorithm as [`select`](Self::select) does, and tells why.
+    pub fn decide(&self, operation: Operation, bytes: usize, conditions: Conditions) -> Decision {
         let can_be = |algorithm| match algorithm {
-            SharedMemory => conditions.shared_memory,
-            Multicast => conditions.multicast,
-            Hierarchical => conditions.hierarchical,
-            Adaptive => conditions.adaptive,
+            Algorithm::SharedMemory => conditions.shared_memory,
+            Algorithm::Multicast => conditions.multicast,
+            Algorithm::Hierarchical => conditions.hierarchical,
+            Algorithm::Adaptive => conditions.adaptive,
             _ => true,
         };
         let costly_waits = conditions.several_hosts || self.is_oversubscribed(conditions.ranks);
@@ -378,69 +142,98 @@ impl Selector {
         };
         let place = operation as usize;
         let choice = &TABLE[place];
-        let ruled = choice.rules.iter().find(holds);
-        let ruled = ruled.map_or(choice.allowed[0], |rule| rule.algorithm);
-        self.wanted[place]
-            .filter(|wanted| can_be(*wanted))
-            .unwrap_or(ruled)
+        let asked = [
+            (self.wanted[place], Reason::Variable),
+            (conditions.asked, Reason::Key),
+        ];
+        for (wanted, reason) in asked {
+            if let Some(algorithm) = wanted.filter(|wanted| can_be(*wanted)) {
+                return Decision { algorithm, reason };
+            }
+        }
+        let last = &choice.rules[choice.rules.len() - 1];
+        let rule = choice.rules.iter().find(holds).unwrap_or(last);
+        // What goes by other means than messages is not predicted, so the rule that prefers it decides.
+        let predicted = match rule.algorithm.is_by_messages() {
+            true => self.cheapest(operation, bytes, conditions),
+            false => None,
+        };
+        let (algorithm, reason) = match predicted {
+            Some((algorithm, time)) => (algorithm, Reason::Predicted(time)),
+            None => (rule.algorithm, Reason::Rule(rule)),
+        };
+        Decision { algorithm, reason }
+    }
+
+    /// Returns the algorithm by messages of least predicted time; of equal ones the first of the table.
+    fn cheapest(
+        &self,
+        operation: Operation,
+        bytes: usize,
+        conditions: Conditions,
+    ) -> Option<(Algorithm, u64)> {
+        self.times(conditions)?;
+        let Conditions {
+            ranks,
+            several_hosts,
+            ..
+        } = conditions;
+        let key = (operation, bytes, ranks, several_hosts);
+        let place = (operation as usize ^ ranks ^ bytes ^ (bytes >> 8)) % self.recent.len();
+        let recent = &self.recent[place];
+        if let Some((_, found)) = recent.get().filter(|(of, _)| *of == key) {
+            return Some(found);
+        }
+        let allowed = TABLE[operation as usize].allowed.iter();
+        let costs = allowed.filter_map(|&algorithm| {
+            let cost = self.cost(operation, algorithm, bytes, conditions)?;
+            Some((algorithm, cost))
+        });
+        let found = costs.min_by_key(|&(_, cost)| cost)?;
+        recent.set(Some((key, found)));
+        Some(found)
+    }
+
+    /// Returns the predicted time of an algorithm in nanoseconds; `None` if nobody has measured this network, if ranks
+    /// share cores, which the times do not know, or if it goes by other means than messages.
+    pub fn cost(
+        &self,
+        operation: Operation,
+        algorithm: Algorithm,
+        bytes: usize,
+        conditions: Conditions,
+    ) -> Option<u64> {
+        let Conditions {
+            ranks,
+            several_hosts,
+            ..
+        } = conditions;
+        let times = self.times(conditions)?;
+        predict(times, operation, algorithm, (ranks, bytes, several_hosts))
+    }
+
+    /// Returns the times of a message of so many bytes, measured or not.
+    pub(super) fn message(&self, bytes: usize, conditions: Conditions) -> Hold {
+        let times = self.times[usize::from(conditions.several_hosts)].as_ref();
+        times.map_or(UNMEASURED, |times| times.message(bytes))
+    }
+
+    fn times(&self, conditions: Conditions) -> Option<&MessageTimes> {
+        let has_cores = conditions.several_hosts || !self.is_oversubscribed(conditions.ranks);
+        let times = self.times[usize::from(conditions.several_hosts)].as_ref();
+        times.filter(|_| has_cores)
     }
 
     /// Returns whether any operation may use multicast.
     #[cfg(feature = "hosts")]
     pub(super) fn wants_multicast(&self) -> bool {
         let wanted = self.wanted[Operation::Bcast as usize];
-        wanted.is_none_or(|wanted| matches!(wanted, Multicast | Hierarchical))
+        wanted.is_none_or(|wanted| matches!(wanted, Algorithm::Multicast | Algorithm::Hierarchical))
     }
 
     /// Returns whether `ranks` ranks share cores.
     pub(super) fn is_oversubscribed(&self, ranks: usize) -> bool {
         ranks > self.cores
-    }
-}
-
-impl Selection {
-    /// The valid values of the variable.
-    pub(crate) const MUST: &str = "one of the algorithms that `pombo info` lists";
-
-    /// Returns the variable's name.
-    pub fn variable(&self) -> &'static str {
-        self.variable.to_str().unwrap_or("")
-    }
-
-    /// Returns whether the variable may have this value.
-    pub fn allows(&self, name: &str) -> bool {
-        self.find(name).is_ok()
-    }
-
-    fn find(&self, name: &str) -> Result<Algorithm, Error> {
-        let mut allowed = self.allowed.iter().copied();
-        allowed
-            .find(|algorithm| algorithm.name() == name)
-            .ok_or(Error::Argument {
-                class: Class::Other,
-                name: self.variable(),
-                must: Self::MUST,
-            })
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.algorithm.name())?;
-        if self.costly_waits {
-            f.write_str(" where ranks share cores or are on several hosts")?;
-        }
-        if self.one_host {
-            f.write_str(" where ranks are on one host")?;
-        }
-        match self.ranks {
-            ANY => Ok(()),
-            ranks => write!(f, " up to {ranks} ranks"),
-        }?;
-        match self.bytes {
-            ANY => Ok(()),
-            bytes => write!(f, " up to {bytes} bytes"),
-        }
     }
 }
 
@@ -454,36 +247,11 @@ fn cores() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_table_is_complete_and_its_rules_are_allowed() {
-        for (place, choice) in TABLE.iter().enumerate() {
-            assert_eq!(choice.operation as usize, place);
-            assert!(choice.variable().starts_with("POMBO_COLL_"));
-            let rules = choice.rules.iter();
-            assert!(
-                rules
-                    .clone()
-                    .all(|rule| choice.allowed.contains(&rule.algorithm))
-            );
-            let last = rules.last().expect("a rule");
-            assert_eq!(
-                (last.ranks, last.bytes, last.costly_waits),
-                (ANY, ANY, false)
-            );
-            for algorithm in choice.allowed {
-                assert_eq!(choice.find(algorithm.name()), Ok(*algorithm));
-            }
-            assert!(choice.find("none").is_err());
-        }
-    }
+    use Algorithm::*;
 
     #[test]
     fn the_first_rule_that_holds_decides() {
-        let mut choices = Selector {
-            wanted: [None; TABLE.len()],
-            cores: 1,
-        };
+        let mut choices = Selector::new([None; TABLE.len()], 1, "", "auto");
         let conditions = Conditions {
             ranks: 4,
             ..Conditions::default()

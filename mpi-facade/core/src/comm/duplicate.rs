@@ -29,7 +29,7 @@ pub fn duplicate_with_info(comm: Comm, info: Info) -> Result<Comm, CommError> {
     let hints = info::hints(info).map_err(CommError::on(comm))?;
     let made = duplicate(comm)?;
     world::local(|objects| {
-        objects.comms.get(made)?.hints = hints;
+        objects.comms.get(made)?.replace_hints(&hints);
         Ok(made)
     })
 }
@@ -62,7 +62,7 @@ pub fn start_duplicate_with_info(comm: Comm, info: Info) -> Result<(Comm, Reques
     let hints = info::hints(info).map_err(CommError::on(comm))?;
     let (made, request) = start_duplicate(comm)?;
     world::local(|objects| {
-        objects.comms.get(made)?.hints = hints;
+        objects.comms.get(made)?.replace_hints(&hints);
         Ok((made, request))
     })
 }

@@ -64,20 +64,18 @@ pub fn name(comm: Comm) -> Result<Vec<u8>, CommError> {
     })
 }
 
-/// Sets those of the hints that MPI defines, as `MPI_Comm_set_info`.
+/// Sets those of the hints that are known, as `MPI_Comm_set_info`.
 pub fn set_info(comm: Comm, info: Info) -> Result<(), CommError> {
     world::local(|objects| {
         let record = objects.comms.get(comm)?;
         let hints = info::hints(info).map_err(CommError::on(comm))?;
-        for (key, value) in hints.iter() {
-            record.hints.set(key, value);
-        }
+        record.set_hints(&hints);
         Ok(())
     })
 }
 
 /// Returns an info object with a communicator's hints, as `MPI_Comm_get_info`.
 pub fn info(comm: Comm) -> Result<Info, CommError> {
-    let hints = world::local(|objects| Ok(objects.comms.get(comm)?.hints.clone()))?;
+    let hints = world::local(|objects| Ok(objects.comms.get(comm)?.hints().clone()))?;
     Ok(info::insert(hints))
 }

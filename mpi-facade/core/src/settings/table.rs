@@ -1,7 +1,7 @@
 //! The table of the variables that MPI reads, except those that select algorithms, which are in
 //! [`crate::collective::TABLE`]. Bounds and defaults of the composition come from there.
 
-use crate::collective::parse_sites;
+use crate::collective::{message_times, parse_sites};
 use crate::message_header;
 use pombo_job::settings::{Values, numbers, variables, words};
 use pombo_netdrivers::shm::SingleCopy;
@@ -31,6 +31,8 @@ variables! {
         "how far the latency of a link must be from the one that the tree was adapted to";
     PROGRESS_THREAD: Values::SWITCH, default "0",
         "1: a thread of every rank serves the others while the program computes";
+    NETWORK_TIMES: message_times::VALUES, default "none, or what the library was built with",
+        "set by the launcher: what messages cost on some networks, by which collective operations choose their algorithms";
 }
 
 const SINGLE_COPY: Values = Values {

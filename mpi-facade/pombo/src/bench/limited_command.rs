@@ -1,5 +1,5 @@
-//! Runs commands to their end or to a time limit, after which neither the command nor its descendants are left. Only
-//! `bench` uses it, because the launchers of other libraries cannot be trusted to clean up.
+//! Runs commands to their end or to a time limit, after which neither the command nor its descendants are left. `bench`
+//! and `measure` use it, because the launchers of other libraries cannot be trusted to clean up.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -32,7 +32,7 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(3);
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// Starts commands.
-pub(super) struct Jobs {
+pub(crate) struct Jobs {
     /// Ends the commands if this process is killed.
     guard: Option<RefCell<Guard>>,
 }
@@ -52,7 +52,7 @@ pub(super) struct Job<'a> {
 
 /// The end of a command; it displays as the rest of a sentence that begins with the command's name.
 #[derive(Debug)]
-pub(super) enum End {
+pub(crate) enum End {
     Done { took: Duration },
     NotStarted(io::Error),
     Failed { status: ExitStatus, said: String },
@@ -88,7 +88,7 @@ enum OutputLine {
 }
 
 impl Jobs {
-    pub(super) fn new() -> Result<Jobs, Error> {
+    pub(crate) fn new() -> Result<Jobs, Error> {
         let guard = Some(RefCell::new(Guard::start()?));
         Ok(Jobs { guard })
     }
@@ -119,7 +119,7 @@ impl Jobs {
     }
 
     /// Runs a command to its end; `line` gets each line of its standard output.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         command: &mut Command,
         limit: Duration,

@@ -1,19 +1,19 @@
 //! The circumstances of the figures: the machine, the time, the command, and the share of the machine that other
-//! programs used. Only `bench` uses it.
+//! programs used. `bench` and `measure` use it.
 
 use std::fs;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// This machine.
-pub(super) struct Machine {
+pub(crate) struct Machine {
     /// Processor and kernel.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Number of cores that this process may use.
-    pub(super) cores: usize,
+    pub(crate) cores: usize,
     /// Seconds since 1970.
-    pub(super) seconds: u64,
-    pub(super) command: String,
+    pub(crate) seconds: u64,
+    pub(crate) command: String,
     /// Clock ticks at the start.
     ticks: Option<Ticks>,
 }
@@ -27,7 +27,7 @@ struct Ticks {
 }
 
 impl Machine {
-    pub(super) fn here() -> Machine {
+    pub(crate) fn here() -> Machine {
         let moment = SystemTime::now().duration_since(UNIX_EPOCH);
         let arguments = std::env::args().skip(1);
         let arguments = arguments.filter(|word| word != super::network_namespaces::INSIDE);

@@ -1,4 +1,4 @@
-//! Simulates hosts by network namespaces on a bridge. `bench` and `site_jobs` use it. This needs no root: the command starts
+//! Simulates hosts by network namespaces on a bridge. `bench`, `measure` and `site_jobs` use it. This needs no root: the command starts
 //! itself once more, as root of its own namespaces, and the system removes everything together with them.
 //!
 //! Host i is called `hI` and has 10.77.0.(i+1) on `eth0`; the other end of that virtual cable, the bridge's port, is
@@ -230,6 +230,12 @@ impl Hosts {
         command
     }
 
+    /// Lets a command of `pombo run` start this many ranks, one on each of the first hosts.
+    pub(crate) fn reach(&self, command: &mut Command, count: usize) {
+        command.envs(SETTINGS);
+        command.arg("--host").arg(self.names(count));
+    }
+
     /// Returns the names of the first hosts, separated by commas.
     pub(crate) fn names(&self, count: usize) -> String {
         let names: Vec<String> = (0..count).map(|host| format!("h{host}")).collect();
@@ -238,13 +244,25 @@ impl Hosts {
 
     /// Limits the rate at which every host sends and receives; `None` removes the limit.
     pub(crate) fn shape(&self, rate: Option<Rate>) -> Result<(), Error> {
+        self.shape_with(rate, BURST)
+    }
+
+    /// Does so with ports that send next to nothing at once after they were idle, so that the rate holds for short
+    /// messages too.
+    pub(crate) fn shape_tightly(&self, rate: Option<Rate>) -> Result<(), Error> {
+        // A frame, or what 100 us carry: timers of the system are not much finer.
+        let least = rate.map_or(0.0, |rate| rate.bytes() * 100.0) as u32;
+        self.shape_with(rate, least.max(MTU + 100))
+    }
+
+    fn shape_with(&self, rate: Option<Rate>, burst: u32) -> Result<(), Error> {
         self.each(|host| match rate {
             None => format!(
                 "tc qdisc del dev port{host} root 2>&- || true
                  tc -n h{host} qdisc del dev eth0 root 2>&- || true"
             ),
             Some(Rate { megabits }) => {
-                let shape = format!("root tbf rate {megabits}mbit burst {BURST} limit {QUEUE}");
+                let shape = format!("root tbf rate {megabits}mbit burst {burst} limit {QUEUE}");
                 format!(
                     "tc qdisc replace dev port{host} {shape}
                      tc -n h{host} qdisc replace dev eth0 {shape}"

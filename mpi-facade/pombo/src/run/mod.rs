@@ -14,6 +14,7 @@ mod hydra_job;
 mod input;
 mod job_segment;
 mod library_path;
+mod network_times;
 mod output;
 mod poll;
 mod program;
@@ -48,6 +49,7 @@ pub(crate) fn main_with(
     let mut request = arguments::parse(name, arguments)?;
     host_list::resolve(&mut request)?;
     arguments::check(&request)?;
+    network_times::add(&mut request)?;
     check_variables::check(&request)?;
     library_path::add(&mut request)?;
     change(&mut request);

@@ -25,6 +25,7 @@ impl Call<'_> {
             ranks: layout.leaders().len(),
             several_hosts: true,
             multicast: true,
+            asked: record.algorithms[Operation::Bcast as usize],
             ..Conditions::default()
         };
         Ok(self.selector().select(Operation::Bcast, bytes, conditions) == Algorithm::Multicast)
