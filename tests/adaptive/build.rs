@@ -4,15 +4,14 @@ use crate::graph::{Graph, Random};
 use crate::network::Network;
 use pombo_collective::adaptive::{Kind, OUTGOING};
 
-/// Ten thousand graphs of up to 32 processes; `POMBO_ADAPTIVE_CASES` runs another number.
+/// Returns the number of graphs of a test: `PROPTEST_CASES`, from the usual one up to 20 times as many.
 pub fn cases(usual: u64) -> u64 {
-    let asked = std::env::var("POMBO_ADAPTIVE_CASES");
-    asked
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(usual)
+    let asked = std::env::var("PROPTEST_CASES");
+    let asked = asked.ok().and_then(|text| text.parse().ok());
+    asked.map_or(usual, |asked: u64| asked.clamp(usual, 20 * usual))
 }
 
+/// Ten thousand graphs of up to 32 processes.
 #[test]
 fn build_is_kruskals_tree() {
     let mut longest = 0;
