@@ -1,7 +1,7 @@
 //! Tests broadcast and reduce along trees that no formula gives: the two-level one of sites and the adaptive one.
 
 use crate::programs::{SMALLEST, job, ok, program, run};
-use crate::support::pombo;
+use crate::support::{directory, pombo};
 
 const UDP: (&str, &str) = ("POMBO_NET", "udp");
 const ADAPTIVE: [(&str, &str); 2] = [
@@ -100,4 +100,32 @@ fn wrong_values_are_refused() {
             outcome.err
         );
     }
+}
+
+const SITES: &str = "[[site]]\nname = \"A\"\nhosts = 2\nlatency = \"1 ms\"\nrate = \"100mbit\"\n\
+                     [[site]]\nname = \"B\"\nhosts = 1\n\
+                     [[link]]\nsites = [\"A\", \"B\"]\nlatency = \"5 ms\"\n";
+
+/// Without -n there is one rank on each host; two ranks share one of three hosts where there are five.
+#[test]
+fn jobs_over_hosts_of_sites() {
+    let file = directory("trees-sites").join("sites.toml");
+    let text = format!("{SITES}[[event]]\nat = \"100 ms\"\nsites = [\"A\", \"B\"]\nlatency = \"1 ms\"\n");
+    std::fs::write(&file, text).expect("room");
+    for count in [&[][..], &["-n", "5"]] {
+        let mut command = pombo(["sites", "run"]);
+        command.arg(&file).args(count).arg(program("trees"));
+        let outcome = job(command.envs(ADAPTIVE));
+        if outcome.err.contains("makes no hosts on one machine") {
+            return eprintln!("SKIPPED: {}", outcome.err);
+        }
+        let got = (outcome.code, &*outcome.out);
+        assert_eq!(got, (0, "ok trees\n"), "{}", outcome.err);
+    }
+    let text = format!("{SITES}[[event]]\nbroadcast = 2\nhosts = [0, 1]\nlatency = 7\n");
+    std::fs::write(&file, text).expect("room");
+    let mut command = pombo(["sites", "run"]);
+    let outcome = job(command.arg(&file).arg(program("trees")));
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.err.contains("at = \"2 s\""), "{}", outcome.err);
 }

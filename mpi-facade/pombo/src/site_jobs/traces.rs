@@ -24,10 +24,10 @@ const MOST_MICROSECONDS: u32 = 1000;
 #[derive(Args)]
 pub(crate) struct Options {
     /// Seeds of the traces, FIRST-LAST or one
-    #[arg(long, value_name = "SEEDS", default_value = "1-20", value_parser = seeds)]
+    #[arg(long, value_name = "SEEDS", default_value = "21-40", value_parser = seeds)]
     seeds: (u64, u64),
     /// Rounds of the program
-    #[arg(long, value_name = "N", default_value_t = 300)]
+    #[arg(long, value_name = "N", default_value_t = 450)]
     rounds: u32,
     /// Bytes of each broadcast
     #[arg(long, value_name = "N", default_value_t = 24)]
