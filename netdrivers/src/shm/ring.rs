@@ -367,7 +367,8 @@ impl<S: GranuleAccess> Consumer<S> {
             return false;
         }
         self.prefetch();
-        // SAFETY: as in `pop`.
+        // SAFETY: the word has the tag of our position, so the record is complete, and it lies inside the ring by `fits`;
+        // its producer does not touch it until our position has passed it.
         unsafe {
             self.memory
                 .read(self.granule(), len, |bytes| f(bytes, other & INVITES))

@@ -8,36 +8,14 @@
 use super::Algorithm;
 use super::layout::Layout;
 use super::operation::PreparedOperation;
+use super::other_rank::OtherRank;
 use super::prepare::{Call, CallError};
 use super::schedule::Position;
 use crate::error::Error;
 use crate::message_header::{MpiHeader, MpiPattern};
-use crate::runtime::world::{CommError, World};
+use crate::runtime::world::CommError;
 use crate::user_buffer::Region;
 use pombo_kernel::{Peer, Sink, Source};
-
-/// The other rank of an operation, and the operation's number over shared memory.
-#[derive(Clone, Copy)]
-pub(super) struct OtherRank {
-    area: u8,
-    rank: usize,
-    number: u64,
-}
-
-impl OtherRank {
-    /// Returns whether it has sent everything that it sends in the operation; if not, a sleep ends when it has.
-    pub(super) fn has_left(self, world: &mut World) -> bool {
-        let group = world.shm().group(self.area.into());
-        group.is_some_and(|mut group| group.has_left(self.rank, self.number))
-    }
-
-    /// Ends the wait that [`OtherRank::has_left`] has begun.
-    pub(super) fn end_wait(self, world: &mut World) {
-        if let Some(mut group) = world.shm().group(self.area.into()) {
-            group.end_wait();
-        }
-    }
-}
 
 impl Call<'_> {
     /// Sends this rank's only message of the operation, which has a region of shared memory, to the other rank.

@@ -32,6 +32,7 @@ mod multicast_bcast;
 mod multicast_bcast;
 mod neighbourhood;
 mod operation;
+mod other_rank;
 mod p2p_executor;
 mod predicted;
 mod prepare;

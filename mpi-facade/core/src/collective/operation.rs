@@ -1,8 +1,8 @@
 //! A collective operation by messages or multicast that is under way.
 
-use super::direct::OtherRank;
 use super::layout::Layout;
 use super::multicast_bcast::MulticastOperation;
+use super::other_rank::OtherRank;
 use super::p2p_executor::{Addressing, OperationBuffers, P2pExecutor};
 use super::schedule::Steps;
 use super::scratch::{Pool, Scratch};
