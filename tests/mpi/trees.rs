@@ -110,7 +110,8 @@ const SITES: &str = "[[site]]\nname = \"A\"\nhosts = 2\nlatency = \"1 ms\"\nrate
 #[test]
 fn jobs_over_hosts_of_sites() {
     let file = directory("trees-sites").join("sites.toml");
-    let text = format!("{SITES}[[event]]\nat = \"100 ms\"\nsites = [\"A\", \"B\"]\nlatency = \"1 ms\"\n");
+    let text =
+        format!("{SITES}[[event]]\nat = \"100 ms\"\nsites = [\"A\", \"B\"]\nlatency = \"1 ms\"\n");
     std::fs::write(&file, text).expect("room");
     for count in [&[][..], &["-n", "5"]] {
         let mut command = pombo(["sites", "run"]);
