@@ -284,7 +284,7 @@ fn a_damaged_word_is_refused() {
                 Ok(None) => assert!(
                     word == 0
                         || len & GAP != 0
-                        || (tag ^ self::tag(before as u64)) as usize % (2 * GRANULES) == 0
+                        || ((tag ^ self::tag(before as u64)) as usize).is_multiple_of(2 * GRANULES)
                 ),
                 Err(error) => assert_eq!(error, RingError::Corrupt),
             }
