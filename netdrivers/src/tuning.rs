@@ -171,8 +171,6 @@ pub const PAIR_MESSAGES: usize = 32 << 10;
 /// Most bytes of a broadcast or a reduction between such ranks that goes as one short message: it takes one transfer of a
 /// line where a board takes two.
 pub const PAIR_DIRECT: usize = 64;
-/// Most bytes of a broadcast between such ranks over boards.
-pub const PAIR_BOARDS: usize = 4 << 10;
 /// The largest piece of scratch memory that is kept for the next operation.
 pub const KEPT_SCRATCH: usize = 4 << 20;
 /// Nanoseconds that ranks wait for each other's first frames.

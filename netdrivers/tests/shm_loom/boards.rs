@@ -322,7 +322,7 @@ fn nobody_sleeps_through_a_round() {
             for round in 0..2 {
                 if rank == 0 {
                     while board.fill(2, |room| room.fill(round)).is_none() {
-                        own.sleep(WaitFor::Frame, None, system, || board.has_room_now(2));
+                        own.sleep(WaitFor::Frame, None, None, system, || board.has_room_now(2));
                     }
                     assert!(board.publish(2), "there was room");
                     notify();
@@ -331,7 +331,7 @@ fn nobody_sleeps_through_a_round() {
                         .read(0, |payload, _| assert_eq!(payload, [round; 2]))
                         .is_none()
                     {
-                        own.sleep(WaitFor::Frame, None, system, || board.has(0));
+                        own.sleep(WaitFor::Frame, None, None, system, || board.has(0));
                     }
                 }
                 board.release();

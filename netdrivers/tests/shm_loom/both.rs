@@ -36,7 +36,7 @@ fn stream(lengths: &'static [usize]) {
                 while put(&mut producer, number as u8, *len).is_err() {
                     let has_pending = || producer.has_more_room();
                     me.event_count
-                        .sleep(WaitFor::Room, None, &me.system, has_pending);
+                        .sleep(WaitFor::Room, None, None, &me.system, has_pending);
                 }
                 peer.event_count.notify(WaitFor::Frame, &peer.system);
             }
@@ -50,7 +50,9 @@ fn stream(lengths: &'static [usize]) {
                 Some(taken) => break taken,
                 None => me
                     .event_count
-                    .sleep(WaitFor::Frame, None, &me.system, || consumer.has_next()),
+                    .sleep(WaitFor::Frame, None, None, &me.system, || {
+                        consumer.has_next()
+                    }),
             }
         };
         assert_eq!(taken, number as u8);

@@ -121,7 +121,8 @@ impl Scene {
 
     fn sleep_until(&self, until: WaitFor, is_there: impl Fn() -> bool) {
         while !is_there() {
-            self.event_count.sleep(until, None, &self.system, &is_there);
+            self.event_count
+                .sleep(until, None, None, &self.system, &is_there);
         }
     }
 }

@@ -110,7 +110,7 @@ fn turns(sleeps: bool, frames: &'static [u8]) {
                         None if sleeps => {
                             let pending = || side.has_pending();
                             me.event_count
-                                .sleep(WaitFor::Frame, None, &me.system, pending);
+                                .sleep(WaitFor::Frame, None, None, &me.system, pending);
                         }
                         None => thread::yield_now(),
                     }

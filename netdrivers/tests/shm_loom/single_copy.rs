@@ -40,11 +40,13 @@ fn offer_twice(refuse: u8) {
                 let ack = loop {
                     match scene.acks.ack_of(number.into()) {
                         Some(ack) => break ack,
-                        None => scene
-                            .event_count
-                            .sleep(WaitFor::Room, None, &scene.system, || {
-                                scene.acks.ack_of(number.into()).is_some()
-                            }),
+                        None => scene.event_count.sleep(
+                            WaitFor::Room,
+                            None,
+                            None,
+                            &scene.system,
+                            || scene.acks.ack_of(number.into()).is_some(),
+                        ),
                     }
                 };
                 let read = number < refuse;

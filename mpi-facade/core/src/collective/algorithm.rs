@@ -6,7 +6,7 @@ use core::ffi::CStr;
 use core::fmt;
 use pombo_job::log::{self, LogLine};
 use pombo_job::settings::VERBOSE;
-use pombo_netdrivers::tuning::{PAIR_BOARDS, PAIR_DIRECT, PAIR_MESSAGES};
+use pombo_netdrivers::tuning::{PAIR_DIRECT, PAIR_MESSAGES};
 
 /// A collective operation, as the selection of algorithms distinguishes them. The forms with counts for every rank use
 /// the same rules as the plain ones, except that gatherv and scatterv are always `linear`.
@@ -176,7 +176,7 @@ pub const TABLE: &[Selection] = &[
         rules: &[
             costly_waits(BOARDS, ANY, SharedMemory),
             one_host(2, PAIR_DIRECT, Binomial),
-            one_host(2, PAIR_BOARDS, SharedMemory),
+            one_host(2, PAIR_MESSAGES, SharedMemory),
             one_host(2, ANY, Binomial),
             rule(BOARDS, ANY, SharedMemory),
             rule(ANY, ANY, Hierarchical),

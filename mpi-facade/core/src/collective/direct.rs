@@ -18,28 +18,28 @@ use crate::user_buffer::Region;
 use pombo_kernel::{Peer, Sink, Source};
 
 impl Call<'_> {
-    /// Sends this rank's only message of the operation, which has a region of shared memory, to the other rank.
+    /// Sends this rank's message of the operation, which has a region of shared memory, to the other rank.
     #[inline]
     pub(super) fn send_directly(&mut self, area: u8, message: Region) -> Result<(), CallError> {
-        let (_, peer, header) = self.begin_directly(area)?;
-        self.world.count(Source::len(&message));
+        let (peer, header) = self.other_rank()?;
         let sent = self.world.kernel.send_now(peer, header, &message);
-        if !sent.map_err(|error| self.failure(error))? {
-            let root = self.position.rank;
-            self.run_single(root, message, None)?;
+        match sent.map_err(|error| self.failure(error))? {
+            true => self.world.count(Source::len(&message)),
+            false => self.run_single(self.position.rank, message, None)?,
         }
         self.leave_directly(area);
         Ok(())
     }
 
-    /// Receives the other rank's message, if this rank sends none. Returns whether it is as long as expected.
+    /// Receives the other rank's message, where this rank sends none. Returns whether it is as long as expected.
     #[inline]
     pub(super) fn receive_directly(
         &mut self,
         area: u8,
         mut into: Region,
     ) -> Result<bool, CallError> {
-        let (other, peer, MpiHeader { context, tag }) = self.begin_directly(area)?;
+        let (peer, MpiHeader { context, tag }) = self.other_rank()?;
+        let (rank, number) = (1 - self.position.rank, self.number);
         self.leave_directly(area);
         let pattern = MpiPattern::new(context.get(), Some(peer), Some(tag.get()));
         if !self.world.makes_progress_outside() {
@@ -52,8 +52,8 @@ impl Call<'_> {
                 return Ok(sent == room);
             }
         }
-        let unequal =
-            self.disagreement_in(|call| call.run_single(other.rank, into, Some(other)))?;
+        let other = OtherRank { area, rank, number };
+        let unequal = self.disagreement_in(|call| call.run_single(rank, into, Some(other)))?;
         if let Some(error) = unequal {
             self.note(error);
         }
@@ -67,8 +67,7 @@ impl Call<'_> {
         if self.position.ranks != 2 {
             return Ok(());
         }
-        let MpiHeader { context, tag } = self.header()?;
-        let peer = self.peer(1 - self.position.rank)?;
+        let (peer, MpiHeader { context, tag }) = self.other_rank()?;
         let pattern = MpiPattern::new(context.get(), Some(peer), Some(tag.get()));
         let dropped = self
             .world
@@ -78,13 +77,13 @@ impl Call<'_> {
         Ok(())
     }
 
+    /// Returns the other rank's peer and the header of both ranks' messages.
     #[inline]
-    fn begin_directly(&mut self, area: u8) -> Result<(OtherRank, Peer, MpiHeader), Error> {
-        let (rank, number) = (1 - self.position.rank, self.number);
-        let other = OtherRank { area, rank, number };
-        Ok((other, self.peer(rank)?, self.header()?))
+    fn other_rank(&mut self) -> Result<(Peer, MpiHeader), Error> {
+        Ok((self.peer(1 - self.position.rank)?, self.header()?))
     }
 
+    /// Ends this rank's part of the operation over shared memory, when it has sent what it has to send.
     #[inline]
     fn leave_directly(&mut self, area: u8) {
         if let Some(mut group) = self.world.shm().group(area.into()) {

@@ -22,7 +22,7 @@ use crate::user_buffer::{Region, UserAddress};
 use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
-use pombo_netdrivers::tuning::WHOLE_REDUCTION;
+use pombo_netdrivers::tuning::{PAIR_DIRECT, WHOLE_REDUCTION};
 use zerocopy::FromBytes;
 
 /// The buffers of a reduction, all with the same number of items.
@@ -281,9 +281,6 @@ pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bo
     call.run_shm(area, &mut steps, &buffers)
 }
 
-/// Bytes of an operand that needs no memory of the pool.
-const SHORT_OPERAND: usize = 64;
-
 /// Reduces by one message between two ranks, in the order of the ranks.
 fn reduce_directly(
     call: &mut Call<'_>,
@@ -304,15 +301,8 @@ fn reduce_directly(
         }
         return Ok(true);
     }
-    let mut short = [0; SHORT_OPERAND];
-    let bytes = Source::len(&input);
-    let (scratch, other) = match bytes <= SHORT_OPERAND {
-        true => {
-            let short = UserAddress::of(&mut short).region(bytes, Shape::BYTE);
-            (Scratch::default(), short)
-        }
-        false => call.pool().packed(&input)?,
-    };
+    let mut memory = [0; PAIR_DIRECT];
+    let other = UserAddress::of(&mut memory).region(Source::len(&input), Shape::BYTE);
     if call.receive_directly(area, other.clone())? {
         match is_first {
             true => {
@@ -326,9 +316,6 @@ fn reduce_directly(
                 reduction.apply_predefined(&other, &output);
             }
         }
-    }
-    if bytes > SHORT_OPERAND {
-        call.pool().give([scratch, Scratch::default()]);
     }
     Ok(true)
 }

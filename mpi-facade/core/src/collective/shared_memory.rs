@@ -22,7 +22,7 @@ use core::iter;
 use pombo_collective::{Execution, Step, barrier_shm};
 use pombo_kernel::Peer;
 use pombo_netdrivers::shm::collective::{MAX_PAYLOAD, REGIONS};
-use pombo_netdrivers::tuning::LEAST_OVERLAPPED;
+use pombo_netdrivers::tuning::{LEAST_OVERLAPPED, PAIR_DIRECT};
 
 /// The region of `MPI_COMM_WORLD`.
 const WORLD: usize = 0;
@@ -52,11 +52,12 @@ impl Call<'_> {
             return Ok(Method::Messages);
         }
         let has_root = matches!(operation, Operation::Bcast | Operation::Reduce);
-        let is_pair = has_root && conditions.ranks == 2 && conditions.shared_memory;
+        let is_pair = conditions.ranks == 2 && conditions.shared_memory;
+        let is_short_pair = is_pair && has_root && bytes <= PAIR_DIRECT;
         let method = match self.selector().select(operation, bytes, conditions) {
             Algorithm::SharedMemory => Method::SharedMemory,
             Algorithm::Hierarchical => return Ok(Method::Hierarchical),
-            Algorithm::Linear | Algorithm::Binomial if is_pair => Method::Direct,
+            Algorithm::Linear | Algorithm::Binomial if is_short_pair => Method::Direct,
             _ => return Ok(Method::Messages),
         };
         Ok(self.area()?.map_or(Method::Messages, method))
