@@ -1,7 +1,7 @@
 -- Dissector of Pombo's frames for Wireshark and tshark, over raw Ethernet and over UDP:
 --   wireshark -X lua_script:examples/wireshark/pombo.lua capture.pcapng
 -- or copy it to the directory that Wireshark shows under Help, About, Folders, Personal Lua Plugins.
--- Layouts: netdrivers/src/ethernet/frame.rs, kernel/transport/src/{authenticated,reliable/frame,multicast/frame}.rs and
+-- Layouts: netdrivers/src/ethernet_frame.rs, kernel/transport/src/{authenticated,reliable/frame,multicast/frame}.rs and
 -- kernel/src/frame.rs.
 
 local pombo = Proto("pombo", "Pombo")

@@ -53,7 +53,7 @@ pub(super) fn open(frame: &[u8]) -> Option<Payload<'_>> {
     }
 }
 
-/// Parses the header of `ethernet/frame.rs` of the drivers: version and traffic, 0, job, from, to, length.
+/// Parses the header of `ethernet_frame.rs` of the drivers: version and traffic, 0, job, from, to, length.
 fn ours(rest: &[u8]) -> Option<Payload<'_>> {
     if !matches!(bytes(rest, 0)?, [0x11 | 0x12, 0]) {
         return None;
