@@ -180,8 +180,6 @@ pub const CAST_TRIAL: u64 = 1_000_000_000;
 
 /// Least time between two probes of a link.
 pub const PROBE_INTERVAL: u64 = 20_000_000;
-/// Time after which a probe without a reply is given up: its rank computes.
-pub const PROBE_TIMEOUT: u64 = 1_000_000_000;
 /// Time between two polls that matters to no latency between hosts.
 pub const LATENCY_NOISE: u64 = 100_000;
 /// Time for which the frames of a freed communicator's tree are still taken: other ranks free it later.

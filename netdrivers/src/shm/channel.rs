@@ -138,6 +138,12 @@ impl Shm {
         self.invitations = if on { MAIL_LINES } else { 0 };
     }
 
+    /// Returns the number of idle polls in a row after which a wait sleeps.
+    #[inline]
+    pub fn polls_before_sleep(&self) -> u32 {
+        self.wait_policy.polls_before_sleep()
+    }
+
     /// Returns the segment, for the states of the other ranks.
     pub fn segment(&self) -> &Segment {
         &self.members.segment

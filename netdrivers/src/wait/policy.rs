@@ -65,6 +65,13 @@ impl WaitPolicy {
         Self::new(polls, 0, DEVICE_YIELDS)
     }
 
+    /// Returns the number of idle polls after which a rank sleeps.
+    #[cfg(feature = "shm")]
+    #[inline]
+    pub(crate) fn polls_before_sleep(&self) -> u32 {
+        self.sleeps_from.into()
+    }
+
     /// Returns whether a rank spins before it yields its processor.
     #[cfg(feature = "shm")]
     #[inline]

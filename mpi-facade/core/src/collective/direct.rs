@@ -7,7 +7,7 @@
 
 use super::Algorithm;
 use super::layout::Layout;
-use super::operation::PreparedOperation;
+use super::operation::{Operation, PreparedOperation};
 use super::other_rank::OtherRank;
 use super::prepare::{Call, CallError};
 use super::schedule::Position;
@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::message_header::{MpiHeader, MpiPattern};
 use crate::runtime::world::CommError;
 use crate::user_buffer::Region;
+use alloc::boxed::Box;
 use pombo_kernel::{Peer, Sink, Source};
 
 impl Call<'_> {
@@ -61,20 +62,26 @@ impl Call<'_> {
     }
 
     /// Drops the message that the other of two ranks may have sent while this one, which expects another length, waited
-    /// over shared memory.
+    /// over shared memory. It was sent before the wait ended, so it is there or does not come.
     #[cold]
     pub(super) fn drop_message(&mut self) -> Result<(), CallError> {
         if self.position.ranks != 2 {
             return Ok(());
         }
-        let (peer, MpiHeader { context, tag }) = self.other_rank()?;
-        let pattern = MpiPattern::new(context.get(), Some(peer), Some(tag.get()));
-        let dropped = self
-            .world
-            .kernel
-            .receive_now(&pattern, &mut Region::nothing());
-        dropped.map_err(|error| self.failure(error))?;
-        Ok(())
+        let mut operation = self.single(1 - self.position.rank, Region::nothing())?;
+        loop {
+            match operation.poll(self.world) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(failure) if failure.error.is_unequal() => return Ok(()),
+                Err(failure) => return Err(CallError::Failed(failure)),
+            }
+            let moved = self.world.kernel.check_messages();
+            if !moved.map_err(|error| self.failure(error))? {
+                operation.abandon(self.world, Error::unequal(0, 0));
+                return Ok(());
+            }
+        }
     }
 
     /// Returns the other rank's peer and the header of both ranks' messages.
@@ -100,6 +107,14 @@ impl Call<'_> {
         message: Region,
         sender: Option<OtherRank>,
     ) -> Result<(), CallError> {
+        let mut operation = self.single(root, message)?;
+        if let Some(sender) = sender {
+            operation.watch(sender);
+        }
+        self.finish(operation)
+    }
+
+    fn single(&mut self, root: usize, message: Region) -> Result<Box<Operation>, CallError> {
         let position = Position {
             root,
             ..self.position
@@ -107,11 +122,7 @@ impl Call<'_> {
         let steps = position.broadcast(Algorithm::Linear, 1);
         let message = Layout::vector(message);
         let ready = PreparedOperation::plain(steps, Layout::nothing(), message);
-        let mut operation = self.begin(ready).map_err(CallError::Failed)?;
-        if let Some(sender) = sender {
-            operation.watch(sender);
-        }
-        self.finish(operation)
+        self.begin(ready).map_err(CallError::Failed)
     }
 
     #[cold]

@@ -13,6 +13,7 @@ use super::shared_memory::Method;
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Operation};
 use crate::error::Error;
+use crate::message_header::EAGER;
 use crate::user_buffer::Region;
 use pombo_collective as schedules;
 use pombo_kernel::Source;
@@ -69,8 +70,9 @@ pub(super) fn broadcast_by_messages(
     }
     let vector = Layout::vector(region);
     let conditions = call.conditions(Operation::Bcast)?;
-    // Within a host the receivers copy, at the same time; between hosts they share the sender's line.
-    let in_turn = conditions.several_hosts;
+    // Within a host the receivers copy, at the same time; between hosts they share the sender's line. A child that is late
+    // for a long message then delays the next one.
+    let in_turn = conditions.several_hosts && bytes > EAGER;
     let has_form = matches!(algorithm, Algorithm::Linear | Algorithm::Binomial);
     let has_times = matches!(algorithm, Algorithm::Optimal | Algorithm::BlockedBinomial);
     let steps = match has_times || (has_form && in_turn) {

@@ -27,8 +27,10 @@ struct Knot {
 
 /// Most sizes of one network.
 const KNOTS: usize = 32;
-/// The longest time and the greatest size, so that sums and products of them stay numbers.
+/// The longest time and the greatest size in a text.
 const MOST: u64 = 10_u64.pow(15);
+/// The longest time of a message that counts, a minute, so that sums and products of times stay numbers.
+const LONGEST: u64 = 1 << 36;
 
 /// The values of `POMBO_NETWORK_TIMES`.
 pub(crate) const VALUES: Values = Values {
@@ -70,7 +72,7 @@ impl MessageTimes {
         let above = above.unwrap_or(self.knots.len() - 1);
         let (one, other) = (&self.knots[above.saturating_sub(1)], &self.knots[above]);
         if bytes <= one.bytes || one.bytes == other.bytes {
-            return one.times;
+            return one.times.map(|time| time.min(LONGEST));
         }
         let part = |from: u64, to: u64| {
             let (way, length) = (
@@ -78,7 +80,7 @@ impl MessageTimes {
                 i128::from(other.bytes - one.bytes),
             );
             let time = i128::from(from) + (i128::from(to) - i128::from(from)) * way / length;
-            time.clamp(0, i128::from(u64::MAX)) as u64
+            time.clamp(0, LONGEST.into()) as u64
         };
         core::array::from_fn(|kind| part(one.times[kind], other.times[kind]))
     }

@@ -201,7 +201,7 @@ impl Operation {
     }
 
     /// Takes back the messages under way, because their memory goes away.
-    fn abandon(&mut self, world: &mut World, error: Error) {
+    pub(super) fn abandon(&mut self, world: &mut World, error: Error) {
         if let ExecutionKind::Multicast(cast) = &mut self.execution {
             cast.abandon(world, error);
         }

@@ -10,7 +10,7 @@ use pombo_collective::topology::Binomial as Contiguous;
 /// Most ranks whose operations are predicted: a prediction takes up to the square of them in steps.
 const RANKS: usize = 256;
 /// Most bytes of an operation that is predicted, so that sums of times stay numbers.
-const BYTES: usize = 1 << 40;
+const BYTES: usize = 1 << 32;
 
 /// Returns the time of an operation in nanoseconds; `None` for `two_level` and algorithms that do not go by messages, and for more ranks
 /// or bytes than are predicted. `bytes` counts as in [`super::Rule`].

@@ -507,8 +507,9 @@ impl<'w> Call<'w> {
     /// Returns whether the whole call runs along the adaptive tree.
     pub(super) fn is_adaptive(&mut self, kind: Kind) -> Result<bool, Error> {
         let conditions = self.conditions(kind)?;
-        let wanted = self.selector().select(kind, 0, conditions);
-        Ok(conditions.ranks > 1 && wanted == Algorithm::Adaptive)
+        let requested = self.selector().requested(kind, conditions);
+        let is_it = requested.is_some_and(|it| it.algorithm == Algorithm::Adaptive);
+        Ok(conditions.ranks > 1 && is_it)
     }
 
     /// Selects the algorithm for a reduction: one that keeps the order of the ranks where the operation needs it.

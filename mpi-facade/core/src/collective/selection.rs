@@ -30,6 +30,18 @@ pub struct Conditions {
     pub asked: Option<Algorithm>,
 }
 
+impl Conditions {
+    fn allow(&self, algorithm: Algorithm) -> bool {
+        match algorithm {
+            Algorithm::SharedMemory => self.shared_memory,
+            Algorithm::Multicast => self.multicast,
+            Algorithm::Hierarchical => self.hierarchical,
+            Algorithm::Adaptive => self.adaptive,
+            _ => true,
+        }
+    }
+}
+
 /// The algorithm of an operation, and why.
 #[derive(Clone, Copy, Debug)]
 pub struct Decision {
@@ -125,32 +137,18 @@ impl Selector {
 
     /// Selects the algorithm as [`select`](Self::select) does, and tells why.
     pub fn decide(&self, operation: Operation, bytes: usize, conditions: Conditions) -> Decision {
-        let can_be = |algorithm| match algorithm {
-            Algorithm::SharedMemory => conditions.shared_memory,
-            Algorithm::Multicast => conditions.multicast,
-            Algorithm::Hierarchical => conditions.hierarchical,
-            Algorithm::Adaptive => conditions.adaptive,
-            _ => true,
-        };
         let costly_waits = conditions.several_hosts || self.is_oversubscribed(conditions.ranks);
         let holds = |rule: &&Rule| {
             conditions.ranks <= rule.ranks
                 && bytes <= rule.bytes
                 && (!rule.costly_waits || costly_waits)
                 && (!rule.one_host || !conditions.several_hosts)
-                && can_be(rule.algorithm)
+                && conditions.allow(rule.algorithm)
         };
-        let place = operation as usize;
-        let choice = &TABLE[place];
-        let asked = [
-            (self.wanted[place], Reason::Variable),
-            (conditions.asked, Reason::Key),
-        ];
-        for (wanted, reason) in asked {
-            if let Some(algorithm) = wanted.filter(|wanted| can_be(*wanted)) {
-                return Decision { algorithm, reason };
-            }
+        if let Some(decision) = self.requested(operation, conditions) {
+            return decision;
         }
+        let choice = &TABLE[operation as usize];
         let last = &choice.rules[choice.rules.len() - 1];
         let rule = choice.rules.iter().find(holds).unwrap_or(last);
         // What goes by other means than messages is not predicted, so the rule that prefers it decides.
@@ -163,6 +161,22 @@ impl Selector {
             None => (rule.algorithm, Reason::Rule(rule)),
         };
         Decision { algorithm, reason }
+    }
+
+    /// Returns the algorithm that a request names, the variable's before the communicator's, if it can be carried out.
+    pub(super) fn requested(
+        &self,
+        operation: Operation,
+        conditions: Conditions,
+    ) -> Option<Decision> {
+        let asked = [
+            (self.wanted[operation as usize], Reason::Variable),
+            (conditions.asked, Reason::Key),
+        ];
+        asked.into_iter().find_map(|(wanted, reason)| {
+            let algorithm = wanted.filter(|wanted| conditions.allow(*wanted))?;
+            Some(Decision { algorithm, reason })
+        })
     }
 
     /// Returns the algorithm by messages of least predicted time; of equal ones the first of the table.
@@ -179,7 +193,9 @@ impl Selector {
             ..
         } = conditions;
         let key = (operation, bytes, ranks, several_hosts);
-        let place = (operation as usize ^ ranks ^ bytes ^ (bytes >> 8)) % self.recent.len();
+        // Multiplied by the golden ratio, so that powers of two lie apart.
+        let number = (bytes ^ ranks << 20 ^ (operation as usize) << 26) as u64;
+        let place = (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60) as usize;
         let recent = &self.recent[place];
         if let Some((_, found)) = recent.get().filter(|(of, _)| *of == key) {
             return Some(found);

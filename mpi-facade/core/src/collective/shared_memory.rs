@@ -102,6 +102,9 @@ impl Call<'_> {
         operation: Operation,
         (given, taken): (usize, usize),
     ) -> Result<bool, CallError> {
+        if !self.conditions(operation)?.shared_memory {
+            return Ok(false);
+        }
         let (Method::SharedMemory(area) | Method::Direct(area)) = self.method(operation, 0)? else {
             return Ok(false);
         };

@@ -20,7 +20,7 @@ use crate::user_buffer::{Foreign, Region};
 use pombo_job::WorldChannel;
 use pombo_kernel::facade::{Awaited, Inspect, Peeked, PointToPointExt, Received};
 use pombo_kernel::{Communicator, Completed, Error, Limits, Loan, Mode, Peer, Ticket};
-use pombo_netdrivers::tuning::RANK_SPINS;
+use pombo_netdrivers::tuning::{RANK_SPINS, SLEEPING_AFTER};
 
 /// The kernel's envelope with MPI's header.
 pub(crate) type MpiEnvelope = pombo_kernel::Envelope<MpiHeader, MpiComposition>;
@@ -97,14 +97,16 @@ impl Kernel {
         Ok(self.0.isend_as(mode, to, header, message)?)
     }
 
-    /// Receives a short message that arrives soon: see [`PointToPointExt::recv_direct`].
+    /// Receives a short message that arrives soon: see [`PointToPointExt::recv_direct`]. It does not sleep: who sleeps
+    /// looks for ranks that have ended first.
     #[inline(always)]
     pub(crate) fn receive_now(
         &mut self,
         pattern: &MpiPattern,
         into: &mut Region,
     ) -> Result<Option<Received<MpiHeader, MpiComposition>>, Error> {
-        self.0.recv_direct(pattern, into, self.1)
+        let polls = self.0.channel_mut().memory().polls_before_sleep();
+        self.0.recv_direct(pattern, into, polls.min(self.1))
     }
 
     #[inline(always)]
@@ -136,9 +138,14 @@ impl Kernel {
         self.0.check_messages()
     }
 
+    /// Makes progress, or waits. Where the next wait may be a sleep, `idle` is at least [`SLEEPING_AFTER`] before it.
     #[inline]
     pub(crate) fn advance(&mut self, idle: &mut u32) -> Result<(), Error> {
-        self.0.progress_or_wait(idle)
+        self.0.progress_or_wait(idle)?;
+        if *idle >= self.0.channel_mut().memory().polls_before_sleep() {
+            *idle = SLEEPING_AFTER.max(*idle);
+        }
+        Ok(())
     }
 
     #[inline(always)]

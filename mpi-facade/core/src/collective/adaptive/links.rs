@@ -4,7 +4,7 @@ use crate::settings::ADAPTIVE_THRESHOLD;
 use alloc::vec;
 use alloc::vec::Vec;
 use pombo_collective::adaptive::{LinkMonitor, Monitor, Probe, ProbeReply, Threshold};
-use pombo_netdrivers::tuning::{PROBE_INTERVAL, PROBE_TIMEOUT};
+use pombo_netdrivers::tuning::PROBE_INTERVAL;
 
 /// Samples of every link before the tree is built.
 const FIRST_SAMPLES: u32 = 3;
@@ -53,12 +53,13 @@ impl Links {
         self.monitor.change(link)
     }
 
-    /// Returns the next link that is to be probed in this call, and the probe.
+    /// Returns the next link that is to be probed in this call, and the probe. One is under way on a link at a time: the
+    /// answer comes, whenever the other rank calls again.
     pub(super) fn next_probe(&mut self, call: u64, now: u64) -> Option<(usize, Probe)> {
         let is_due =
             |link: &Timing| now >= link.due && (link.call < call || link.samples < FIRST_SAMPLES);
         let link = self.timing.iter().position(is_due)?;
-        (self.timing[link].due, self.timing[link].call) = (now + PROBE_TIMEOUT, call);
+        (self.timing[link].due, self.timing[link].call) = (u64::MAX, call);
         Some((link, self.monitor.probe(link, now).ok()?))
     }
 

@@ -14,11 +14,11 @@ mod frames;
 mod links;
 mod tree;
 
-use super::Buffer;
 use super::flat_movement::broadcast_along;
 use super::flat_reductions::{Reduced, reduce_along};
 use super::listed_tree::ListedTree;
 use super::prepare::{Call, CallError};
+use super::{Buffer, Operation};
 use crate::any_source_failure;
 use crate::error::Error;
 use crate::explanation;
@@ -67,10 +67,13 @@ fn below(mut branches: Vec<usize>, parent: Option<usize>) -> ListedTree {
 fn enter(call: &mut Call<'_>) -> Result<Vec<usize>, CallError> {
     let record = call.record()?;
     let (context, own, peers) = (record.context, record.rank, record.peers.clone());
+    let calls =
+        [Operation::Bcast, Operation::Reduce].map(|kind| record.calls_by_kind[kind as usize]);
+    let calls = calls.into_iter().map(u64::from).sum();
     let trees: &mut Trees = call.world.objects.extensions.get();
     let first = trees.is_empty();
-    let tree = trees.of(context, || CommTree::new(context, own, &peers));
-    tree.begin_call();
+    let tree = trees.of(context, || CommTree::new(context, own, &peers, calls));
+    tree.begin_call(calls);
     if first {
         call.world.register(tree::progress);
     }

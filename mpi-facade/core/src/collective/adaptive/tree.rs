@@ -32,8 +32,10 @@ pub(super) struct CommTree {
     peers: Rc<[Peer]>,
     frames: Frames,
     links: Links,
-    /// Calls so far.
+    /// The number of the present call among the broadcasts and reductions of the communicator, refused ones too.
     calls: u64,
+    /// Rounds that earlier calls would have asked for, and those that were asked for.
+    rounds: u64,
     /// Every so many calls adapt the tree; 0: none.
     every: u64,
     /// The protocol, once the links are known.
@@ -93,15 +95,17 @@ impl Trees {
 }
 
 impl CommTree {
-    pub(super) fn new(context: u32, own: usize, peers: &Rc<[Peer]>) -> Self {
+    pub(super) fn new(context: u32, own: usize, peers: &Rc<[Peer]>, calls: u64) -> Self {
+        let every = ADAPTIVE_EVERY.number().unwrap_or(0) as u64;
         CommTree {
             context,
             own,
             peers: peers.clone(),
             frames: Frames::new(context),
             links: Links::new(peers.len() - 1),
-            calls: 0,
-            every: ADAPTIVE_EVERY.number().unwrap_or(0) as u64,
+            calls,
+            rounds: calls.saturating_sub(1).checked_div(every).unwrap_or(0),
+            every,
             process: None,
             early: Vec::new(),
             failed: None,
@@ -109,13 +113,16 @@ impl CommTree {
         }
     }
 
-    /// Counts a call, and asks for a round of adaptation if it is this call's turn.
-    pub(super) fn begin_call(&mut self) {
-        self.calls += 1;
-        if self.every == 0 || !self.calls.is_multiple_of(self.every) {
-            return;
-        }
-        let Some(process) = &mut self.process else {
+    /// Begins the call of that number, from 1 on, and asks for a round of adaptation if it is its turn, or was that of
+    /// one that this rank has refused.
+    pub(super) fn begin_call(&mut self, number: u64) {
+        self.calls = number;
+        self.ask();
+    }
+
+    fn ask(&mut self) {
+        let due = self.calls.checked_div(self.every).unwrap_or(0);
+        let Some(process) = self.process.as_mut().filter(|_| self.rounds < due) else {
             return;
         };
         for link in 0..self.peers.len() - 1 {
@@ -124,7 +131,10 @@ impl CommTree {
                 let _ = process.set_weight(link, weight);
             }
         }
-        process.adapt();
+        for _ in self.rounds..due {
+            process.adapt();
+        }
+        self.rounds = due;
     }
 
     /// Returns the ranks of this one's neighbours in the tree, the farthest first, once it stands.
@@ -237,5 +247,6 @@ impl CommTree {
             let _ = process.receive(link, &message);
         }
         self.process = Some(process);
+        self.ask();
     }
 }
