@@ -260,6 +260,7 @@ fn what_is_refused() {
             &["--net", "ethernet", "--hosts"][..],
         ),
         (&["measure", "--net", "shm", "--hosts"], &["--net", "shm"]),
+        (&["measure", "--print", old], &["old.toml", "version is 7"]),
         (&["measure", "-n", "1"], &["'1'", "RANKS"]),
         (&["measure", "--shape", "1mbit"], &["--hosts"]),
         (
@@ -305,6 +306,11 @@ fn what_is_refused() {
     let outcome = finish(pombo(["run", "echo"]).env("POMBO_NETWORK_TIMES", "udp 1:2"));
     assert_eq!(outcome.code, 1, "{outcome:?}");
     assert!(outcome.err.contains("POMBO_NETWORK_TIMES"), "{outcome:?}");
+    let outcome = finish(&mut pombo(["measure", "--print", good]));
+    assert_eq!((outcome.code, &*outcome.err), (0, ""), "{outcome:?}");
+    let times = outcome.out.trim_end();
+    let outcome = finish(pombo(["run", "echo"]).env("POMBO_NETWORK_TIMES", times));
+    assert_eq!(outcome.code, 0, "{times}: {outcome:?}");
     // A name is relative to the directory of the program.
     let mut command = pombo(["run", "-wdir", place.to_str().unwrap(), "true"]);
     let outcome = finish(command.env("POMBO_NETWORK", "good.toml"));

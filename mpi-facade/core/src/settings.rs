@@ -56,7 +56,20 @@ pub fn check(tables: &[&'static [Variable]], name: &str, value: Option<&str>) ->
 /// Checks the variables of this process; returns the first invalid one. The first rank reports unknown variables, if no
 /// launcher has.
 pub(crate) fn check_all() -> Result<(), JobError> {
-    settings::check_all(|name, value| check(&TABLES, name, value))
+    settings::check_all(|name, value| check(&TABLES, name, value))?;
+    check_built_in(collective::BUILT_IN_TIMES)
+}
+
+/// Checks the times of messages that the library was built with.
+fn check_built_in(times: Option<&'static str>) -> Result<(), JobError> {
+    match times {
+        Some(text) if !(NETWORK_TIMES.values.fits)(text) => Err(JobError::variable(
+            NETWORK_TIMES.name(),
+            "what `pombo measure --print FILE` prints where the library is built; build it again",
+            Some(text),
+        )),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -147,6 +160,15 @@ mod tests {
                 "{}",
                 variable.name()
             );
+        }
+    }
+
+    #[test]
+    fn what_the_library_was_built_with() {
+        assert!(check_built_in(None).is_ok());
+        assert!(check_built_in(Some("shm 0:50:130:0")).is_ok());
+        for wrong in ["", "shm", "pombo-network.toml", "shm 8:1:1:1 8:1:1:1"] {
+            assert!(check_built_in(Some(wrong)).is_err(), "{wrong:?}");
         }
     }
 

@@ -87,8 +87,8 @@ const NEAR: &str = "shm";
 /// The variable with the times of messages, as the table of settings has it.
 const TIMES: &CStr = c"POMBO_NETWORK_TIMES";
 
-/// The times that the library was built with.
-const BUILT_IN: Option<&str> = option_env!("POMBO_NETWORK_TIMES");
+/// The times that the library was built with; the start of the job checks them.
+pub(crate) const BUILT_IN_TIMES: Option<&str> = option_env!("POMBO_NETWORK_TIMES");
 
 /// Reads the environment. Values that name no algorithm were refused at the start of the job.
 impl Default for Selector {
@@ -121,7 +121,9 @@ impl Selector {
             let choice: &Selection = &TABLE[place];
             environment::text(choice.variable).and_then(|name| choice.find(name).ok())
         };
-        let times = times.or_else(|| environment::text(TIMES)).or(BUILT_IN);
+        let times = times
+            .or_else(|| environment::text(TIMES))
+            .or(BUILT_IN_TIMES);
         Selector::new(
             core::array::from_fn(wanted),
             cores,

@@ -80,6 +80,9 @@ pub(crate) struct Options {
         default_value = "pombo-network.toml"
     )]
     output: PathBuf,
+    /// Measure nothing: print FILE's times of messages as POMBO_NETWORK_TIMES has them where a library is built
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    print: Option<PathBuf>,
     /// Directory for the program
     #[arg(long, value_name = "DIR", default_value = "pombo-measure")]
     directory: PathBuf,
@@ -87,6 +90,10 @@ pub(crate) struct Options {
 
 /// Measures, prints the times, and writes the file.
 pub(crate) fn main(options: &Options) -> Result<u8, Error> {
+    if let Some(path) = &options.print {
+        tell(&NetworkFile::read(path)?.compact());
+        return Ok(0);
+    }
     let net = network(options)?;
     if options.hosts && !options.inside {
         return bench::inside();

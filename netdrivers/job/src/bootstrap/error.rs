@@ -282,7 +282,7 @@ impl From<pombo_kernel::Error> for JobError {
 
 impl JobError {
     /// Returns the error of an invalid variable.
-    pub(crate) fn variable(
+    pub fn variable(
         name: &'static str,
         must: &'static str,
         got: Option<&'static str>,
