@@ -16,12 +16,14 @@ use super::shared_memory::Method;
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Buffers, Collective, Operation};
 use crate::constants::Comm;
-use crate::datatype::Datatypes;
+use crate::datatype::{Datatypes, Shape};
 use crate::error::Error;
+use crate::user_buffer::UserAddress;
 use core::ffi::c_int;
 use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
+use pombo_netdrivers::tuning::PAIR_DIRECT;
 
 /// Checks that this rank's own send and receive blocks do not begin at the same address.
 fn apart(input: &Layout, output: &Layout, rank: usize) -> Result<(), Error> {
@@ -223,8 +225,24 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
             distinct(&input, &output)?;
         }
         let given = Source::len(&input) / ranks;
-        let Method::SharedMemory(area) = call.method(Operation::Alltoall, each)? else {
-            return call.disagrees(Operation::Alltoall, (given, each));
+        let area = match call.method(Operation::Alltoall, each)? {
+            Method::SharedMemory(area) => area,
+            Method::Direct(area) if given == each => {
+                let into = receive.one(call.datatypes(), 1 - rank)?;
+                if send.is_in_place() {
+                    let mut memory = [0; PAIR_DIRECT];
+                    let message = UserAddress::of(&mut memory).region(each, Shape::BYTE);
+                    into.copy_to(&message);
+                    call.exchange_directly(area, message, into)?;
+                    return Ok(true);
+                }
+                let own = send.one(call.datatypes(), rank)?;
+                own.copy_to(&receive.one(call.datatypes(), rank)?);
+                let message = send.one(call.datatypes(), 1 - rank)?;
+                call.exchange_directly(area, message, into)?;
+                return Ok(true);
+            }
+            _ => return call.disagrees(Operation::Alltoall, (given, each)),
         };
         let (grain, segments) = call.segments(each, ranks, 1);
         let side = |region| BlockedBuffer::matrix(region, ranks, grain);

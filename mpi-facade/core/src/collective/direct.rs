@@ -1,5 +1,5 @@
-//! Operations between two ranks of a host that take one message: it goes without a schedule, and as a rule without a
-//! request. `flat_movement` and `flat_reductions` call it.
+//! Operations between two ranks of a host that take one message of each: it goes without a schedule, and as a rule
+//! without a request. `flat_movement`, `flat_reductions` and `data_movement` call it.
 //!
 //! Such an operation has a number among those over shared memory, and a rank skips it there when it has sent what it has
 //! to send. So a rank that waits for a message in vain learns that the other one has refused its call or expects another
@@ -32,7 +32,24 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Receives the other rank's message, where this rank sends none. Returns whether it is as long as expected.
+    /// Sends this rank's message and receives the other rank's. Returns whether that is as long as expected.
+    #[inline]
+    pub(super) fn exchange_directly(
+        &mut self,
+        area: u8,
+        message: Region,
+        into: Region,
+    ) -> Result<bool, CallError> {
+        let (peer, header) = self.other_rank()?;
+        let sent = self.world.kernel.send_now(peer, header, &message);
+        if !sent.map_err(|error| self.failure(error))? {
+            return self.exchange_with_requests(area, message, into);
+        }
+        self.world.count(Source::len(&message));
+        self.receive_directly(area, into)
+    }
+
+    /// Receives the other rank's message, where this rank has sent what it has to send. Returns whether it is as long as expected.
     #[inline]
     pub(super) fn receive_directly(
         &mut self,
@@ -82,6 +99,32 @@ impl Call<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// Exchanges messages where the other rank takes none yet: the receive is posted first, as the other rank may wait for
+    /// that before its own message goes.
+    #[cold]
+    fn exchange_with_requests(
+        &mut self,
+        area: u8,
+        message: Region,
+        into: Region,
+    ) -> Result<bool, CallError> {
+        let (rank, number) = (1 - self.position.rank, self.number);
+        let mut receive = self.single(rank, into)?;
+        receive.poll(self.world).map_err(CallError::Failed)?;
+        let send = self.single(self.position.rank, message)?;
+        if let Err(failure) = send.run(self.world) {
+            receive.abandon(self.world, failure.error);
+            return Err(CallError::Failed(failure));
+        }
+        self.leave_directly(area);
+        receive.watch(OtherRank { area, rank, number });
+        let unequal = self.disagreement_in(|call| call.finish(receive))?;
+        if let Some(error) = unequal {
+            self.note(error);
+        }
+        Ok(unequal.is_none())
     }
 
     /// Returns the other rank's peer and the header of both ranks' messages.

@@ -173,9 +173,17 @@ pub(super) fn allgather_shm(
         distinct(&input, &place)?;
     }
     let (given, each) = (Source::len(&input), Source::len(&output) / ranks);
-    let Method::SharedMemory(area) = call.method(Operation::Allgather, Source::len(&output))?
-    else {
-        return call.disagrees(Operation::Allgather, (given, each));
+    let area = match call.method(Operation::Allgather, Source::len(&output))? {
+        Method::SharedMemory(area) => area,
+        Method::Direct(area) if given == each => {
+            let other = receive.one(call.datatypes(), 1 - rank)?;
+            if !send.is_in_place() {
+                input.copy_to(&place);
+            }
+            call.exchange_directly(area, input, other)?;
+            return Ok(true);
+        }
+        _ => return call.disagrees(Operation::Allgather, (given, each)),
     };
     let (grain, segments) = call.segments(given, 1, 1);
     let (input, output) = (

@@ -293,17 +293,32 @@ fn reduce_directly(
         call.send_directly(area, input)?;
         return Ok(true);
     }
+    combine_directly(call, reduced, reduction, input, |call, _, into| {
+        call.receive_directly(area, into)
+    })
+}
+
+/// Combines this rank's contribution with the other one's, which `receive` receives, in the order of the ranks. That is
+/// passed this rank's contribution as well.
+#[inline]
+fn combine_directly(
+    call: &mut Call<'_>,
+    reduced: Reduced<'_>,
+    reduction: &Reduction,
+    input: Region,
+    receive: impl Fn(&mut Call<'_>, Region, Region) -> Result<bool, CallError>,
+) -> Result<bool, CallError> {
     let output = reduced.at(reduced.output).region(call.datatypes(), 1)?;
     let is_first = call.position.rank == 0;
     if is_first && !reduced.is_in_place() {
-        if call.receive_directly(area, output.clone())? {
+        if receive(call, input.clone(), output.clone())? {
             reduction.apply_predefined(&input, &output);
         }
         return Ok(true);
     }
     let mut memory = [0; PAIR_DIRECT];
     let other = UserAddress::of(&mut memory).region(Source::len(&input), Shape::BYTE);
-    if call.receive_directly(area, other.clone())? {
+    if receive(call, input.clone(), other.clone())? {
         match is_first {
             true => {
                 reduction.apply_predefined(&input, &other);
@@ -391,8 +406,16 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result
     let Some(item) = reduction.item_on_boards(&input) else {
         return Ok(false);
     };
-    let Method::SharedMemory(area) = call.method(Operation::Allreduce, bytes)? else {
-        return call.disagrees(Operation::Allreduce, (bytes, bytes));
+    let area = match call.method(Operation::Allreduce, bytes)? {
+        Method::SharedMemory(area) => area,
+        Method::Direct(area) => {
+            let exchange =
+                |call: &mut Call<'_>, message, into| call.exchange_directly(area, message, into);
+            return combine_directly(call, reduced, &reduction, input, exchange);
+        }
+        Method::Hierarchical | Method::Messages => {
+            return call.disagrees(Operation::Allreduce, (bytes, bytes));
+        }
     };
     let output = reduced.at(reduced.output).region(call.datatypes(), 1)?;
     if bytes.saturating_mul(ranks) > WHOLE_REDUCTION {

@@ -36,11 +36,23 @@ const LINE: usize = 64;
 pub(super) enum Method {
     /// It runs over shared memory, in this region.
     SharedMemory(u8),
-    /// It takes one message between two ranks that have this region: see `direct`.
+    /// It takes one message, or one of each, between two ranks that have this region: see `direct`.
     Direct(u8),
     /// It runs hierarchically: see `hierarchical`.
     Hierarchical,
     Messages,
+}
+
+/// Returns the most bytes of an operation that goes directly, as its algorithm is selected by them.
+fn most_direct(operation: Operation) -> usize {
+    match operation {
+        Operation::Bcast | Operation::Reduce | Operation::Allreduce | Operation::Alltoall => {
+            PAIR_DIRECT
+        }
+        // The contributions of both ranks.
+        Operation::Allgather => 2 * PAIR_DIRECT,
+        _ => 0,
+    }
 }
 
 impl Call<'_> {
@@ -51,13 +63,19 @@ impl Call<'_> {
         if conditions.ranks < 2 {
             return Ok(Method::Messages);
         }
-        let has_root = matches!(operation, Operation::Bcast | Operation::Reduce);
         let is_pair = conditions.ranks == 2 && conditions.shared_memory;
-        let is_short_pair = is_pair && has_root && bytes <= PAIR_DIRECT;
+        let is_short_pair = is_pair && bytes <= most_direct(operation);
         let method = match self.selector().select(operation, bytes, conditions) {
             Algorithm::SharedMemory => Method::SharedMemory,
             Algorithm::Hierarchical => return Ok(Method::Hierarchical),
-            Algorithm::Linear | Algorithm::Binomial if is_short_pair => Method::Direct,
+            Algorithm::Linear
+            | Algorithm::Binomial
+            | Algorithm::RecursiveDoubling
+            | Algorithm::SpreadOut
+                if is_short_pair =>
+            {
+                Method::Direct
+            }
             _ => return Ok(Method::Messages),
         };
         Ok(self.area()?.map_or(Method::Messages, method))

@@ -282,11 +282,7 @@ impl From<pombo_kernel::Error> for JobError {
 
 impl JobError {
     /// Returns the error of an invalid variable.
-    pub fn variable(
-        name: &'static str,
-        must: &'static str,
-        got: Option<&'static str>,
-    ) -> Self {
+    pub fn variable(name: &'static str, must: &'static str, got: Option<&'static str>) -> Self {
         Self::Variable { name, must, got }
     }
 
