@@ -78,6 +78,14 @@ fn a_rank_that_ends_in_the_middle_is_an_error_of_all_others() {
     }
 }
 
+/// Without the tree of the rank that refuses, the other one would wait for it for ever.
+#[test]
+fn a_refused_first_call_does_not_keep_the_tree_from_the_others() {
+    for net in [&[][..], &[UDP]] {
+        ok(2, "trees_refused", &[], &[&ADAPTIVE[..], net].concat());
+    }
+}
+
 #[test]
 fn wrong_values_are_refused() {
     for (name, value, must) in [

@@ -56,11 +56,20 @@ impl Links {
     /// Returns the next link that is to be probed in this call, and the probe. One is under way on a link at a time: the
     /// answer comes, whenever the other rank calls again.
     pub(super) fn next_probe(&mut self, call: u64, now: u64) -> Option<(usize, Probe)> {
-        let is_due =
-            |link: &Timing| now >= link.due && (link.call < call || link.samples < FIRST_SAMPLES);
-        let link = self.timing.iter().position(is_due)?;
+        let link = self.due(call, now)?;
         (self.timing[link].due, self.timing[link].call) = (u64::MAX, call);
         Some((link, self.monitor.probe(link, now).ok()?))
+    }
+
+    /// Returns whether a link is to be probed in this call.
+    pub(super) fn is_due(&self, call: u64, now: u64) -> bool {
+        self.due(call, now).is_some()
+    }
+
+    fn due(&self, call: u64, now: u64) -> Option<usize> {
+        let is_due =
+            |link: &Timing| now >= link.due && (link.call < call || link.samples < FIRST_SAMPLES);
+        self.timing.iter().position(is_due)
     }
 
     /// Takes a reply; without one the link is probed again.

@@ -210,10 +210,12 @@ impl CommTree {
                 .send(world, to, Kind::Tree, message.as_bytes())?;
         }
         let may_probe = self.process.is_none() || self.every > 0;
-        while may_probe
-            && let now = world.kernel.channel().now()
-            && let Some((link, probe)) = self.links.next_probe(self.calls, now)
-        {
+        // The clock is read only where a probe is sent: this runs in every poll.
+        while may_probe && self.links.is_due(self.calls, clock.now) {
+            let now = world.kernel.channel().now();
+            let Some((link, probe)) = self.links.next_probe(self.calls, now) else {
+                break;
+            };
             let to = self.peers[self.rank(link)];
             self.frames.send(world, to, Kind::Probe, probe.as_bytes())?;
         }
