@@ -262,6 +262,10 @@ fn what_is_refused() {
         (&["measure", "--net", "shm", "--hosts"], &["--net", "shm"]),
         (&["measure", "--print", old], &["old.toml", "version is 7"]),
         (&["measure", "-n", "1"], &["'1'", "RANKS"]),
+        (
+            &["measure", "-o", "a.toml", "--validate", "a.svg"],
+            &["--validate", "a.svg", "-o"],
+        ),
         (&["measure", "--shape", "1mbit"], &["--hosts"]),
         (
             &["measure", "-o", old],

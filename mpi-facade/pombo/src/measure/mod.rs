@@ -93,6 +93,15 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
         return Ok(0);
     }
     let net = network(options)?;
+    if let Some(drawing) = &options.validate
+        && drawing.with_extension("toml") == options.output
+    {
+        return Err(Error::Value {
+            what: "--validate",
+            given: drawing.display().to_string(),
+            want: "another name, as the predictions beside the drawing would replace the file of -o",
+        });
+    }
     if options.hosts && !options.inside {
         return bench::inside();
     }
