@@ -158,7 +158,7 @@ fn toml(cases: &[Case]) -> String {
             } = tree;
             let _ = write!(
                 text,
-                "{algorithm} = {{ sharers = {sharers:.2}, predicted = {predicted}"
+                "{algorithm} = {{ predicted = {predicted}, sharers = {sharers:.2}"
             );
             if let Some(Time {
                 median,

@@ -3,7 +3,7 @@
 use crate::settings::ADAPTIVE_THRESHOLD;
 use alloc::vec;
 use alloc::vec::Vec;
-use pombo_collective::adaptive::{LinkMonitor, Monitor, Probe, ProbeReply, Threshold};
+use pombo_collective::adaptive::{Forecaster, LinkMonitor, Monitor, Probe, ProbeReply, Threshold};
 use pombo_netdrivers::tuning::PROBE_INTERVAL;
 
 /// Samples of every link before the tree is built.
@@ -51,6 +51,11 @@ impl Links {
     /// Returns the new latency of a link if it is beyond the threshold.
     pub(super) fn change(&mut self, link: usize) -> Option<u64> {
         self.monitor.change(link)
+    }
+
+    /// Returns which forecaster is believed of a link.
+    pub(super) fn forecaster(&self, link: usize) -> Option<Forecaster> {
+        Some(self.monitor.forecast(link)?.by)
     }
 
     /// Returns the next link that is to be probed in this call, and the probe. One is under way on a link at a time: the
