@@ -111,6 +111,8 @@ pub(crate) enum Error {
     },
     /// `pombo explain` got no number and no operation.
     NoOperation { given: String },
+    /// Programs of a job have different values of a variable by which all ranks choose.
+    Differs { name: &'static str },
     /// A file of network times is invalid.
     NetworkFile { path: PathBuf, why: String },
     /// The measuring program failed.
@@ -361,6 +363,11 @@ impl fmt::Display for Error {
                     names.join(", ")
                 )
             }
+            Error::Differs { name } => write!(
+                f,
+                "the programs of this job have different values of {name}, by which all ranks choose how they carry out \
+                 a collective operation: give them the same one"
+            ),
             Error::NetworkFile { path, why } => write!(
                 f,
                 "{} is no file of `pombo measure`: {}",
