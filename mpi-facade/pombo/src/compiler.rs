@@ -225,7 +225,8 @@ fn line(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString
     let links = request.show.map_or(Some(request.links), Show::links);
     if links.unwrap_or(request.links) {
         // Without files nobody knows the composition: build systems ask so.
-        let minimal = request.minimal.as_ref().filter(|_| links.is_none());
+        let shows_program = request.show.is_none_or(|show| show == Show::All);
+        let minimal = request.minimal.as_ref().filter(|_| shows_program);
         line.extend(match minimal {
             Some(told) => {
                 let compiler = compiler(language, request)?;

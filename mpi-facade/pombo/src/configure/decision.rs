@@ -66,8 +66,8 @@ enum Need {
     Full,
     /// A message whose length decides.
     Sends,
-    /// A message that always waits for its receive.
-    Synchronous,
+    /// Messages that wait for their receive whatever their length, or whose length grows with the number of ranks.
+    Rendezvous,
     Buffering,
     Receives,
     /// A message between two ranks, in whatever way.
@@ -127,7 +127,23 @@ const NEEDS: [(Need, &[&str]); 11] = [
             "psend_init",
         ],
     ),
-    (Need::Synchronous, &["ssend", "issend", "ssend_init"]),
+    (
+        Need::Rendezvous,
+        &[
+            "ssend",
+            "issend",
+            "ssend_init",
+            "comm_create",
+            "comm_create_group",
+            "comm_create_from_group",
+            "comm_split*",
+            "intercomm_*",
+            "cart_create",
+            "cart_sub",
+            "graph_create",
+            "dist_graph_create*",
+        ],
+    ),
     (
         Need::Buffering,
         &["bsend*", "ibsend", "*buffer_attach", "*attach_buffer"],
@@ -328,8 +344,8 @@ impl Reader<'_> {
     }
 
     fn rendezvous(&self, longest: Option<u64>) -> Choice<bool> {
-        let (Some(longest), None) = (longest, self.first(&[Need::Synchronous, Need::Data])) else {
-            let cause = self.first(&[Need::Synchronous, Need::Sends, Need::Data]);
+        let (Some(longest), None) = (longest, self.first(&[Need::Rendezvous, Need::Data])) else {
+            let cause = self.first(&[Need::Rendezvous, Need::Sends, Need::Data]);
             return cause.unwrap_or_else(|| no("nothing is sent, or only by MPI_Rsend"));
         };
         no(&format!(
@@ -373,7 +389,7 @@ impl Reader<'_> {
             (_, Some(_), Some(place)) => choice(
                 Level::Basic,
                 &format!(
-                    "{place} has no symbols of constants, and its source is not given: basic types at least"
+                    "{place} has no symbols of constants, and its source is not given: basic types at least, and pairs such as MPI_DOUBLE_INT do not show"
                 ),
             ),
             (None, Some(message), None) => choice(

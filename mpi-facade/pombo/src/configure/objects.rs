@@ -5,23 +5,24 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use object::elf;
 use object::read::archive::ArchiveFile;
 use object::read::{
     Architecture, File, Object, ObjectKind, ObjectSection, ObjectSymbol, Relocation,
     RelocationTarget, SymbolIndex,
 };
-use object::{FileKind, RelocationFlags, SectionFlags, SymbolKind};
+use object::{RelocationFlags, SectionFlags, SymbolKind};
+use object::{archive, elf};
 
 use super::facts::{Facts, Kind, Place};
 use crate::mpi_names::{self, LOOKUPS};
 
 /// Returns whether a file begins as an object, a program, a library or an archive does.
 pub(super) fn is_compiled(data: &[u8]) -> bool {
-    matches!(
-        FileKind::parse(data),
-        Ok(FileKind::Archive | FileKind::Elf32 | FileKind::Elf64)
-    )
+    is_archive(data) || data.starts_with(&elf::ELFMAG)
+}
+
+fn is_archive(data: &[u8]) -> bool {
+    data.starts_with(&archive::MAGIC) || data.starts_with(&archive::THIN_MAGIC)
 }
 
 /// Adds what a compiled file uses. `sources` are the names of the sources that are read too.
@@ -35,7 +36,7 @@ pub(super) fn read(
     facts: &mut Facts,
 ) -> Result<(), String> {
     let name = path.to_string_lossy();
-    if !matches!(FileKind::parse(data), Ok(FileKind::Archive)) {
+    if !is_archive(data) {
         return file(data, &name, sources, facts);
     }
     let archive =

