@@ -33,7 +33,13 @@ fn composition(files: &[&Path]) -> String {
         words.extend(table[name].as_bool().unwrap().then_some(name));
     }
     words.extend(Some(table["matcher"].as_str().unwrap()).filter(|matcher| *matcher != "linear"));
-    for name in ["collectives", "in-place", "hosts", "heterogeneous"] {
+    for name in [
+        "collectives",
+        "in-place",
+        "hosts",
+        "heterogeneous",
+        "diagnostics",
+    ] {
         words.extend(table[name].as_bool().unwrap().then_some(name));
     }
     words.join(" ")
@@ -179,6 +185,74 @@ fn archives_and_programs_of_several_files() {
         outcome
             .out
             .contains("its source is not given: basic types at least"),
+        "{outcome:?}"
+    );
+}
+
+/// What a program does not call itself, a library that it needs may call.
+#[test]
+fn libraries_that_a_program_needs() {
+    let place = directory("configure-library");
+    let write = |name: &str, text: &str| {
+        let path = place.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let inner = write(
+        "inner.c",
+        "#include <mpi.h>\nint inner(void) { return MPI_Barrier(MPI_COMM_WORLD); }\n",
+    );
+    let outer = write(
+        "outer.c",
+        "#include <dlfcn.h>\nint inner(void);\nint outer(void) { return inner() + !dlopen(\"x\", 1); }\n",
+    );
+    let main = write(
+        "main.c",
+        "#include <mpi.h>\nint outer(void);\nint main(void) { MPI_Init(0, 0); return outer(); }\n",
+    );
+    let (libinner, libouter, program) = (
+        place.join("libinner.so"),
+        place.join("libouter.so"),
+        place.join("main"),
+    );
+    let at = format!("-L{}", place.display());
+    let path = format!("-Wl,-rpath,{}", place.display());
+    compile(&inner, &["-shared", "-fPIC"], &libinner);
+    for (file, to, library) in [(&outer, &libouter, "-linner"), (&main, &program, "-louter")] {
+        let shared: &[&str] = if file == &outer {
+            &["-shared", "-fPIC"]
+        } else {
+            &[]
+        };
+        let mut command = pombo(["mpicc"]);
+        let outcome = finish(
+            command
+                .args(shared)
+                .arg("-o")
+                .arg(to)
+                .arg(file)
+                .args([&at, &path, library]),
+        );
+        assert_eq!(outcome.code, 0, "{outcome:?}");
+    }
+    assert_eq!(composition(&[&program]), "none collectives");
+    fs::remove_file(&libinner).unwrap();
+    let outcome = configure(&[], &[&program]);
+    assert!(
+        outcome
+            .out
+            .contains("full       libinner.so, a library that is not found, "),
+        "{outcome:?}"
+    );
+    // For a link it is a file beside others.
+    compile(&inner, &["-shared", "-fPIC"], &libinner);
+    let outcome = finish(
+        pombo(["mpicc", "--minimal", "-show", "-linner"])
+            .arg(&at)
+            .arg(&main),
+    );
+    assert!(
+        outcome.out.contains("libmpi_abi.a") || outcome.err.contains("is not installed"),
         "{outcome:?}"
     );
 }
@@ -395,6 +469,11 @@ fn the_library_of_the_composition_is_linked() {
             "/lib/pombo/{}/libmpi_abi.a",
             features(&["--hosts"])
         )),
+        "{outcome:?}"
+    );
+    let outcome = mpicc(&["--minimal=host"], &split);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("--minimal is 'host'"),
         "{outcome:?}"
     );
     let outcome = mpicc(&["--minimal", "-O2"], &split);

@@ -78,15 +78,15 @@ Options:
   -cc=COMPILER     Compiler to use (mpicxx: -cxx=COMPILER); also POMBO_CC, POMBO_CXX
   -static-mpi      Put the MPI library into the program; unused parts are left out
   --minimal        The same with the library for the composition that the program needs, as `pombo configure` finds it
-                   in the sources, objects and libraries that are linked; ranks then have to be on one host, unless it
-                   says --minimal=hosts
+                   in the sources, objects and libraries that are linked; --minimal=hosts,diagnostics for ranks on
+                   several hosts, and for errors in sentences
 Everything else goes to the compiler. The library is added unless -c, -S, -E or -M is given.";
 
 /// The wrapper's own options, separated from the command line, and the remaining words.
 struct CompileRequest<'a> {
     show: Option<Show>,
     archive: bool,
-    minimal: Option<Told>,
+    minimal: Option<&'a str>,
     compiler: Option<String>,
     links: bool,
     help: bool,
@@ -168,12 +168,8 @@ fn read(arguments: &[OsString]) -> CompileRequest<'_> {
         match word.to_str().unwrap_or_default() {
             text if Show::parse(text).is_some() => request.show = Show::parse(text),
             "-static-mpi" | "--static-mpi" => request.archive = true,
-            "-minimal" | "--minimal" => request.minimal = Some(Told::default()),
-            "-minimal=hosts" | "--minimal=hosts" => {
-                request.minimal = Some(Told {
-                    hosts: true,
-                    ..Told::default()
-                })
+            text if text.starts_with('-') && minimal(text).is_some() => {
+                request.minimal = minimal(text)
             }
             "-help" | "--help" | "-h" | "-showme:help" if arguments.len() == 1 => {
                 request.help = true
@@ -205,6 +201,33 @@ fn read(arguments: &[OsString]) -> CompileRequest<'_> {
     request
 }
 
+/// Returns the words of `--minimal` and `--minimal=WORDS`.
+fn minimal(option: &str) -> Option<&str> {
+    match option.trim_start_matches('-').strip_prefix("minimal")? {
+        "" => Some(""),
+        words => words.strip_prefix('='),
+    }
+}
+
+/// Reads the words of `--minimal`, which are options of `pombo configure`.
+fn told(words: &str) -> Result<Told, Error> {
+    let mut told = Told::default();
+    for word in words.split(',').filter(|word| !word.is_empty()) {
+        match word {
+            "hosts" => told.hosts = true,
+            "diagnostics" => told.diagnostics = true,
+            _ => {
+                return Err(Error::Value {
+                    what: "--minimal",
+                    given: word.to_owned(),
+                    want: "hosts, diagnostics, both with a comma between, or nothing",
+                });
+            }
+        }
+    }
+    Ok(told)
+}
+
 /// Returns the command line of a plain compilation, or the part of it that is to be shown.
 fn line(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString>, Error> {
     let prefix = install::own()?;
@@ -226,14 +249,14 @@ fn line(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString
     if links.unwrap_or(request.links) {
         // Without files nobody knows the composition: build systems ask so.
         let shows_program = request.show.is_none_or(|show| show == Show::All);
-        let minimal = request.minimal.as_ref().filter(|_| shows_program);
+        let minimal = request.minimal.filter(|_| shows_program);
         line.extend(match minimal {
-            Some(told) => {
+            Some(words) => {
                 let compiler = compiler(language, request)?;
                 inside(&configure::library(
                     &request.rest,
                     &compiler,
-                    told,
+                    &told(words)?,
                     &prefix,
                 )?)
             }

@@ -1,4 +1,4 @@
-/* source: basic rendezvous collectives in-place; object: basic rendezvous collectives in-place */
+/* source: basic rendezvous collectives in-place; object: full rendezvous collectives in-place */
 #include <mpi.h>
 
 int main(void)

@@ -1,4 +1,4 @@
-/* source: contiguous rendezvous collectives; object: basic rendezvous collectives in-place */
+/* source: contiguous rendezvous collectives; object: full rendezvous collectives in-place */
 #include <mpi.h>
 
 int main(void)

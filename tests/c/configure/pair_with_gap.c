@@ -1,4 +1,4 @@
-/* source: full rendezvous collectives; object: basic rendezvous collectives in-place */
+/* source: full rendezvous collectives; object: full rendezvous collectives in-place */
 #include <mpi.h>
 
 int main(void)

@@ -45,6 +45,7 @@ pub(crate) struct Composition {
     pub(super) in_place: Choice<bool>,
     pub(super) hosts: Choice<bool>,
     pub(super) heterogeneous: Choice<bool>,
+    pub(super) diagnostics: Choice<bool>,
 }
 
 /// What no file tells, but the user.
@@ -54,6 +55,8 @@ pub(crate) struct Told {
     pub(crate) hosts: bool,
     /// Machines of both byte orders.
     pub(crate) heterogeneous: bool,
+    /// Errors in sentences, and answers to `pombo explain`.
+    pub(crate) diagnostics: bool,
     /// Bytes of the longest message between two ranks.
     pub(crate) longest: Option<u64>,
 }
@@ -79,140 +82,56 @@ enum Need {
     Data,
 }
 
-/// The table: functions without MPI_ and _c in small letters; `*` stands for any letters.
-const NEEDS: [(Need, &[&str]); 11] = [
+/// The table: functions without MPI_ and _c in small letters, separated by spaces; `*` stands for any letters.
+const NEEDS: [(Need, &str); 11] = [
     (
         Need::Full,
-        &[
-            "type_vector",
-            "type_indexed",
-            "type_create_hvector",
-            "type_create_hindexed*",
-            "type_create_indexed_block",
-            "type_create_struct",
-            "type_create_subarray",
-            "type_create_darray",
-            "type_create_resized",
-            "type_struct",
-            "type_f2c",
-            "type_fromint",
-        ],
+        "type_vector type_indexed type_create_hvector type_create_hindexed* type_create_indexed_block type_create_struct \
+         type_create_subarray type_create_darray type_create_resized type_struct type_f2c type_fromint",
     ),
-    (Need::Contiguous, &["type_contiguous", "type_dup"]),
+    (Need::Contiguous, "type_contiguous type_dup"),
     (
         Need::Basic,
-        &[
-            "*reduce*",
-            "*scan*",
-            "*accumulate*",
-            "fetch_and_op",
-            "compare_and_swap",
-            "type_match_size",
-            "type_create_f90_*",
-            "pack_external*",
-            "unpack_external",
-        ],
+        "*reduce* *scan* *accumulate* fetch_and_op compare_and_swap type_match_size type_create_f90_* pack_external* \
+         unpack_external",
     ),
     (
         Need::Sends,
-        &[
-            "send",
-            "isend",
-            "send_init",
-            "bsend",
-            "ibsend",
-            "bsend_init",
-            "sendrecv*",
-            "isendrecv*",
-            "psend_init",
-        ],
+        "send isend send_init bsend ibsend bsend_init sendrecv* isendrecv* psend_init",
     ),
     (
         Need::Rendezvous,
-        &[
-            "ssend",
-            "issend",
-            "ssend_init",
-            "comm_create",
-            "comm_create_group",
-            "comm_create_from_group",
-            "comm_split*",
-            "intercomm_*",
-            "cart_create",
-            "cart_sub",
-            "graph_create",
-            "dist_graph_create*",
-        ],
+        "ssend issend ssend_init comm_create comm_create_group comm_create_from_group comm_split* intercomm_* \
+         cart_create cart_sub graph_create dist_graph_create*",
     ),
     (
         Need::Buffering,
-        &["bsend*", "ibsend", "*buffer_attach", "*attach_buffer"],
+        "bsend* ibsend *buffer_attach *attach_buffer",
     ),
-    (Need::Receives, &["*recv*", "*probe"]),
-    (Need::Messages, &["*send*", "*recv*"]),
-    (
-        Need::Posts,
-        &["irecv", "imrecv", "recv_init", "precv_init", "isendrecv*"],
-    ),
+    (Need::Receives, "*recv* *probe"),
+    (Need::Messages, "*send* *recv*"),
+    (Need::Posts, "irecv imrecv recv_init precv_init isendrecv*"),
     (
         Need::Collectives,
-        &[
-            "barrier*",
-            "ibarrier",
-            "comm_create",
-            "comm_create_group",
-            "comm_create_from_group",
-            "comm_dup*",
-            "comm_idup*",
-            "comm_split*",
-            "comm_spawn*",
-            "comm_accept",
-            "comm_connect",
-            "comm_join",
-            "comm_disconnect",
-            "intercomm_*",
-            "cart_create",
-            "cart_sub",
-            "graph_create",
-            "dist_graph_create*",
-            "win_create*",
-            "win_allocate*",
-            "win_fence",
-            "win_free",
-            "file_*",
-        ],
+        "barrier* ibarrier comm_create comm_create_group comm_create_from_group comm_dup* comm_idup* comm_split* \
+         comm_spawn* comm_accept comm_connect comm_join comm_disconnect intercomm_* cart_create cart_sub graph_create \
+         dist_graph_create* win_create* win_allocate* win_fence win_free file_*",
     ),
     (
         Need::Data,
-        &[
-            "*bcast*",
-            "*gather*",
-            "*scatter*",
-            "*alltoall*",
-            "reduce",
-            "reduce_init",
-            "ireduce",
-            "*allreduce*",
-            "*scan*",
-        ],
+        "*bcast* *gather* *scatter* *alltoall* reduce reduce_init ireduce *allreduce* *scan*",
     ),
 ];
 
 /// Functions of these names are about objects and not among the ranks.
-const EXCEPT: [&str; 3] = [
-    "win_create_keyval",
-    "win_create_errhandler",
-    "file_*_errhandler",
-];
+const EXCEPT: &str = "win_create_keyval win_create_errhandler file_*_errhandler";
 
 fn needs(function: &str, need: Need) -> bool {
     let name = function.trim_start_matches("MPI_").to_ascii_lowercase();
     let name = name.strip_suffix("_c").unwrap_or(&name);
-    let is_one = |patterns: &[&str]| patterns.iter().any(|pattern| matches(name, pattern));
-    !is_one(&EXCEPT)
-        && NEEDS
-            .iter()
-            .any(|(what, patterns)| *what == need && is_one(patterns))
+    let is_one = |patterns: &str| patterns.split(' ').any(|pattern| matches(name, pattern));
+    let asks = |(what, patterns): &(Need, &str)| *what == need && is_one(patterns);
+    !is_one(EXCEPT) && NEEDS.iter().any(asks)
 }
 
 /// Returns whether a name fits a pattern.
@@ -272,6 +191,11 @@ pub(crate) fn decide(facts: &Facts, told: &Told, eager: u64) -> Composition {
             told.heterogeneous,
             "--heterogeneous says so",
             "no file tells; --heterogeneous if machines differ in byte order",
+        ),
+        diagnostics: by_user(
+            told.diagnostics,
+            "--diagnostics says so",
+            "no file tells; --diagnostics for errors in sentences and pombo explain",
         ),
     }
 }
@@ -374,6 +298,13 @@ impl Reader<'_> {
             .0
             .of(Kind::Constant)
             .filter_map(|used| Some((level(&used.name)?, used)));
+        // An object alone does not show whether it reduces pairs such as MPI_DOUBLE_INT, which have gaps.
+        if let (Some(reduces), Some(place)) = (self.call(Need::Basic), &self.0.without_source) {
+            let why = format!(
+                "{reduces}: pairs such as MPI_DOUBLE_INT have no symbols, and the source of {place} is not given"
+            );
+            return choice(Level::Full, &why);
+        }
         // `max_by_key` takes the last of equals.
         let asked = by_calls
             .chain(by_constants)
@@ -389,7 +320,7 @@ impl Reader<'_> {
             (_, Some(_), Some(place)) => choice(
                 Level::Basic,
                 &format!(
-                    "{place} has no symbols of constants, and its source is not given: basic types at least, and pairs such as MPI_DOUBLE_INT do not show"
+                    "{place} has no symbols of constants, and its source is not given: basic types at least"
                 ),
             ),
             (None, Some(message), None) => choice(
@@ -430,7 +361,7 @@ mod tests {
             .chain(["MPI_Type_struct", "MPI_Type_f2c"])
             .collect();
         for (_, patterns) in NEEDS {
-            for pattern in patterns {
+            for pattern in patterns.split(' ') {
                 let fits = |name: &&str| {
                     matches(
                         &name.trim_start_matches("MPI_").to_ascii_lowercase(),

@@ -11,6 +11,16 @@ pub(crate) struct Place {
     pub(super) line: Option<u32>,
 }
 
+impl Place {
+    /// Returns a file as a whole.
+    pub(super) fn of(file: &str) -> Place {
+        Place {
+            file: Rc::from(file),
+            line: None,
+        }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A name may have line ends and worse.
@@ -69,6 +79,14 @@ impl Facts {
         }
         self.seen.insert((kind, name.clone()), self.uses.len());
         self.uses.push(Use { kind, name, place });
+    }
+
+    /// Adds all that other files say.
+    pub(super) fn extend(&mut self, other: Facts) {
+        for Use { kind, name, place } in other.uses {
+            self.add(kind, name, place);
+        }
+        self.without_source = self.without_source.take().or(other.without_source);
     }
 
     /// Returns the uses of a kind.

@@ -33,14 +33,16 @@ pub(super) fn of(composition: &Composition) -> Vec<&'static str> {
     };
     let wanted = [
         (true, datatypes),
+        (composition.datatypes.value >= Level::Contiguous, "layouts"),
         (composition.rendezvous.value, "rendezvous"),
         (composition.buffering.value, "buffering"),
         (composition.any_source.value, "any-source"),
         (composition.any_tag.value, "any-tag"),
-        (composition.adaptive_matcher.value, "adaptive-matcher"),
+        (composition.adaptive_matcher.value, "fast-paths"),
         (composition.collectives.value, "collectives"),
         (composition.hosts.value, "hosts"),
         (composition.heterogeneous.value, "heterogeneous"),
+        (composition.diagnostics.value, "diagnostics"),
     ];
     let wanted = wanted
         .into_iter()

@@ -20,10 +20,11 @@ use std::path::{Path, PathBuf};
 use crate::console::tell;
 use crate::error::Error;
 use crate::library::Prefix;
+use crate::run::foreign;
 use crate::toolchain::{self, Language};
 pub(crate) use decision::Told;
 use decision::{Composition, decide};
-use facts::Facts;
+use facts::{Facts, Kind, Place};
 
 /// Arguments of `pombo configure`.
 #[derive(clap::Args)]
@@ -40,6 +41,9 @@ pub(crate) struct Options {
     /// Machines differ in byte order, which no file tells; implies --hosts
     #[arg(long)]
     heterogeneous: bool,
+    /// Errors in sentences, and answers to `pombo explain`, which no file tells
+    #[arg(long)]
+    diagnostics: bool,
     /// No message between two ranks is longer than so many bytes, which no file tells
     #[arg(long, value_name = "BYTES")]
     longest: Option<u64>,
@@ -66,6 +70,7 @@ pub(crate) fn main(options: &Options, prefix: &Prefix) -> Result<u8, Error> {
     let told = Told {
         hosts: options.hosts,
         heterogeneous: options.heterogeneous,
+        diagnostics: options.diagnostics,
         longest: options.longest,
     };
     let composition = decide(&facts, &told, EAGER);
@@ -142,7 +147,8 @@ fn language(source: &Path) -> Language {
     }
 }
 
-/// Reads all files; `compiler` is what preprocesses a source, with these options.
+/// Reads all files, and the libraries that programs among them need; `compiler` is what preprocesses a source, with
+/// these options.
 fn read(
     files: &[PathBuf],
     prefix: &Prefix,
@@ -155,13 +161,12 @@ fn read(
         .filter_map(|file| file.file_name()?.to_str())
         .collect();
     let include = prefix.names();
+    let mut libraries = Vec::new();
     for file in files {
         let data = fs::read(file).map_err(Error::file("read", file))?;
         if objects::is_compiled(&data) {
-            objects::read(file, &data, &names, &mut facts).map_err(|why| Error::NotRead {
-                file: file.clone(),
-                why,
-            })?;
+            read_compiled(file, &data, &names, &mut facts)?;
+            need(file, &mut libraries, &mut facts);
         } else if is_source(file) {
             let text = toolchain::preprocess(&compiler(file)?, file, &include, options)?;
             sources::read(&text, &include.join("mpi.h"), &mut facts);
@@ -172,5 +177,46 @@ fn read(
             });
         }
     }
+    let mut next = 0;
+    while let Some(library) = libraries.get(next).cloned() {
+        next += 1;
+        let data = fs::read(&library).map_err(Error::file("read", &library))?;
+        read_compiled(&library, &data, &names, &mut facts)?;
+        need(&library, &mut libraries, &mut facts);
+    }
     Ok(facts)
+}
+
+fn read_compiled(
+    file: &Path,
+    data: &[u8],
+    sources: &[&str],
+    facts: &mut Facts,
+) -> Result<(), Error> {
+    let mut found = Facts::default();
+    objects::read(file, data, sources, &mut found).map_err(|why| Error::NotRead {
+        file: file.to_owned(),
+        why,
+    })?;
+    let is_library = file.to_string_lossy().contains(".so");
+    // A library that does not use MPI may look up what it likes.
+    if !is_library || found.of(Kind::Call).next().is_some() {
+        facts.extend(found);
+    }
+    Ok(())
+}
+
+/// Adds the libraries that a file needs, each once; one that is not found may use everything.
+fn need(file: &Path, libraries: &mut Vec<PathBuf>, facts: &mut Facts) {
+    for (name, found) in foreign::libraries(file) {
+        match found {
+            Some(path) if libraries.contains(&path) => {}
+            Some(path) => libraries.push(path),
+            None => facts.add(
+                Kind::Unknown,
+                format!("{name}, a library that is not found"),
+                Place::of(&file.to_string_lossy()),
+            ),
+        }
+    }
 }

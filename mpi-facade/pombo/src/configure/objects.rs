@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::rc::Rc;
 
 use object::read::archive::ArchiveFile;
 use object::read::{
@@ -39,10 +38,10 @@ pub(super) fn read(
     if !is_archive(data) {
         return file(data, &name, sources, facts);
     }
-    let archive =
-        ArchiveFile::parse(data).map_err(|error| format!("its archive is damaged: {error}"))?;
+    let damaged = |error| format!("its archive is damaged: {error}");
+    let archive = ArchiveFile::parse(data).map_err(damaged)?;
     for member in archive.members() {
-        let member = member.map_err(|error| format!("its archive is damaged: {error}"))?;
+        let member = member.map_err(damaged)?;
         let inside = String::from_utf8_lossy(member.name());
         if member.is_thin() {
             let place = path.with_file_name(&*inside);
@@ -52,9 +51,7 @@ pub(super) fn read(
             file(&data, &format!("{name}({inside})"), sources, facts)?;
             continue;
         }
-        let data = member
-            .data(data)
-            .map_err(|error| format!("its archive is damaged: {error}"))?;
+        let data = member.data(data).map_err(damaged)?;
         // What is no object in an archive, the linker does not take.
         if is_compiled(data) {
             file(data, &format!("{name}({inside})"), sources, facts)?;
@@ -65,10 +62,7 @@ pub(super) fn read(
 
 fn file(data: &[u8], name: &str, sources: &[&str], facts: &mut Facts) -> Result<(), String> {
     let file = File::parse(data).map_err(|error| format!("it is damaged: {error}"))?;
-    let place = Place {
-        file: Rc::from(name),
-        line: None,
-    };
+    let place = Place::of(name);
     let mut uses = Uses {
         names: HashMap::new(),
         place: &place,
@@ -227,21 +221,14 @@ fn is_covered(file: &File<'_>, sources: &[&str]) -> bool {
     let notes = file
         .symbols()
         .filter(|symbol| symbol.kind() == SymbolKind::File);
-    let mut names = notes.filter_map(|symbol| symbol.name().ok().map(str::to_owned));
-    // Of the C library's beginnings and ends.
+    let names: Vec<&str> = notes.filter_map(|symbol| symbol.name().ok()).collect();
     let mut names = names
-        .by_ref()
-        .filter(|name| {
-            !name.is_empty()
-                && !matches!(
-                    &**name,
-                    "crtstuff.c" | "crt1.o" | "Scrt1.o" | "crti.o" | "crtn.o"
-                )
-        })
+        .into_iter()
+        .filter(|name| !name.is_empty() && !OF_LIBC.contains(name))
         .peekable();
-    names.peek().is_some()
-        && names.all(|name| {
-            let name = name.rsplit('/').next().unwrap_or_default();
-            sources.contains(&name)
-        })
+    let is_given = |name: &str| sources.contains(&name.rsplit('/').next().unwrap_or_default());
+    names.peek().is_some() && names.all(is_given)
 }
+
+/// The C library's beginnings and ends of a program.
+const OF_LIBC: [&str; 5] = ["crtstuff.c", "crt1.o", "Scrt1.o", "crti.o", "crtn.o"];

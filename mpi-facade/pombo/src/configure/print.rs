@@ -7,7 +7,7 @@ use super::decision::{Choice, Composition};
 /// A part of the composition as it is printed: name, value, cause.
 type Row<'a> = (&'static str, &'static str, &'a str);
 
-fn rows(all: &Composition) -> [Row<'_>; 10] {
+fn rows(all: &Composition) -> [Row<'_>; 11] {
     let matcher = ["linear", "adaptive"][usize::from(all.adaptive_matcher.value)];
     [
         ("datatypes", all.datatypes.value.name(), &all.datatypes.why),
@@ -20,6 +20,7 @@ fn rows(all: &Composition) -> [Row<'_>; 10] {
         flag("in-place", &all.in_place),
         flag("hosts", &all.hosts),
         flag("heterogeneous", &all.heterogeneous),
+        flag("diagnostics", &all.diagnostics),
     ]
 }
 
