@@ -14,6 +14,7 @@ mod explain;
 mod helper;
 mod info;
 mod install;
+mod join;
 mod library;
 mod measure;
 mod mpi_names;
