@@ -26,7 +26,7 @@ impl Level {
 
 /// A part of the composition, and what caused it.
 #[derive(Debug)]
-pub(crate) struct Choice<T> {
+pub(crate) struct Decision<T> {
     pub(super) value: T,
     pub(super) why: String,
 }
@@ -34,18 +34,18 @@ pub(crate) struct Choice<T> {
 /// What a program needs. `print` has the meaning of each in words.
 #[derive(Debug)]
 pub(crate) struct Composition {
-    pub(super) datatypes: Choice<Level>,
-    pub(super) rendezvous: Choice<bool>,
-    pub(super) buffering: Choice<bool>,
-    pub(super) any_source: Choice<bool>,
-    pub(super) any_tag: Choice<bool>,
+    pub(super) datatypes: Decision<Level>,
+    pub(super) rendezvous: Decision<bool>,
+    pub(super) buffering: Decision<bool>,
+    pub(super) any_source: Decision<bool>,
+    pub(super) any_tag: Decision<bool>,
     /// Whether receives are posted and left, so that many can be; else a list is searched as fast.
-    pub(super) adaptive_matcher: Choice<bool>,
-    pub(super) collectives: Choice<bool>,
-    pub(super) in_place: Choice<bool>,
-    pub(super) hosts: Choice<bool>,
-    pub(super) heterogeneous: Choice<bool>,
-    pub(super) diagnostics: Choice<bool>,
+    pub(super) adaptive_matcher: Decision<bool>,
+    pub(super) collectives: Decision<bool>,
+    pub(super) in_place: Decision<bool>,
+    pub(super) hosts: Decision<bool>,
+    pub(super) heterogeneous: Decision<bool>,
+    pub(super) diagnostics: Decision<bool>,
 }
 
 /// What no file tells, but the user.
@@ -200,22 +200,22 @@ pub(crate) fn decide(facts: &Facts, told: &Told, eager: u64) -> Composition {
     }
 }
 
-fn no(why: &str) -> Choice<bool> {
-    Choice {
+fn no(why: &str) -> Decision<bool> {
+    Decision {
         value: false,
         why: why.to_owned(),
     }
 }
 
-fn yes(why: impl fmt::Display) -> Choice<bool> {
-    Choice {
+fn yes(why: impl fmt::Display) -> Decision<bool> {
+    Decision {
         value: true,
         why: why.to_string(),
     }
 }
 
-fn by_user(value: bool, told: &str, untold: &str) -> Choice<bool> {
-    if value { yes(told) } else { no(untold) }
+fn by_user(value: bool, told: &str, otherwise: &str) -> Decision<bool> {
+    if value { yes(told) } else { no(otherwise) }
 }
 
 /// Questions to the facts.
@@ -227,21 +227,21 @@ impl Reader<'_> {
     }
 
     /// What makes everything necessary.
-    fn unknown(&self) -> Option<Choice<bool>> {
+    fn unknown(&self) -> Option<Decision<bool>> {
         self.0.of(Kind::Unknown).next().map(yes)
     }
 
-    fn first(&self, needs: &[Need]) -> Option<Choice<bool>> {
+    fn first(&self, needs: &[Need]) -> Option<Decision<bool>> {
         let called = || needs.iter().find_map(|need| self.call(*need)).map(yes);
         self.unknown().or_else(called)
     }
 
-    fn flag(&self, need: Need, otherwise: &str) -> Choice<bool> {
+    fn flag(&self, need: Need, otherwise: &str) -> Decision<bool> {
         self.first(&[need]).unwrap_or_else(|| no(otherwise))
     }
 
     /// Returns whether a constant is used: without its source nobody knows.
-    fn constant(&self, name: &str) -> Choice<bool> {
+    fn constant(&self, name: &str) -> Decision<bool> {
         let found = || {
             self.0
                 .of(Kind::Constant)
@@ -260,14 +260,14 @@ impl Reader<'_> {
             .unwrap_or_else(|| no(&format!("no {name}")))
     }
 
-    fn wildcard(&self, name: &str) -> Choice<bool> {
+    fn wildcard(&self, name: &str) -> Decision<bool> {
         match self.first(&[Need::Receives]) {
             Some(_) => self.constant(name),
             None => no("nothing is received"),
         }
     }
 
-    fn rendezvous(&self, longest: Option<u64>) -> Choice<bool> {
+    fn rendezvous(&self, longest: Option<u64>) -> Decision<bool> {
         let (Some(longest), None) = (longest, self.first(&[Need::Rendezvous, Need::Data])) else {
             let cause = self.first(&[Need::Rendezvous, Need::Sends, Need::Data]);
             return cause.unwrap_or_else(|| no("nothing is sent, or only by MPI_Rsend"));
@@ -278,8 +278,8 @@ impl Reader<'_> {
     }
 
     /// The highest of the levels that something asks for, with the first that does.
-    fn datatypes(&self) -> Choice<Level> {
-        let choice = |value, why: &dyn fmt::Display| Choice {
+    fn datatypes(&self) -> Decision<Level> {
+        let choice = |value, why: &dyn fmt::Display| Decision {
             value,
             why: why.to_string(),
         };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::decision::{Choice, Composition};
+use super::decision::{Composition, Decision};
 
 /// A part of the composition as it is printed: name, value, cause.
 type Row<'a> = (&'static str, &'static str, &'a str);
@@ -24,7 +24,7 @@ fn rows(all: &Composition) -> [Row<'_>; 11] {
     ]
 }
 
-fn flag<'a>(name: &'static str, choice: &'a Choice<bool>) -> Row<'a> {
+fn flag<'a>(name: &'static str, choice: &'a Decision<bool>) -> Row<'a> {
     (name, if choice.value { "yes" } else { "no" }, &choice.why)
 }
 
