@@ -149,7 +149,7 @@ fn matches(name: &str, pattern: &str) -> bool {
 /// The level that a datatype asks for.
 fn level(constant: &str) -> Option<Level> {
     match constant {
-        "MPI_ANY_SOURCE" | "MPI_ANY_TAG" | "MPI_IN_PLACE" => None,
+        "MPI_ANY_SOURCE" | "MPI_ANY_TAG" | "MPI_IN_PLACE" | "MPI_DATATYPE_NULL" => None,
         "MPI_BYTE" | "MPI_PACKED" | "MPI_CHAR" | "MPI_SIGNED_CHAR" | "MPI_UNSIGNED_CHAR"
         | "MPI_INT8_T" | "MPI_UINT8_T" => Some(Level::None),
         "MPI_2INT" | "MPI_2REAL" | "MPI_2DOUBLE_PRECISION" | "MPI_2INTEGER" => {
