@@ -96,7 +96,7 @@ fn every_program_has_what_it_needs() {
             "both",
             source,
             composition(&[&object, source]),
-            &joint(&of_source, &of_object),
+            joint(&of_source, &of_object),
         );
     }
     assert_eq!(wrong, "");
