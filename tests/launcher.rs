@@ -5,6 +5,8 @@
 mod build_systems;
 #[path = "launcher/compiled.rs"]
 mod compiled;
+#[path = "launcher/configure.rs"]
+mod configure;
 #[path = "launcher/ending.rs"]
 mod ending;
 #[path = "launcher/environment.rs"]

@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 use crate::error::Error;
 use crate::version::VERSION;
 use crate::{
-    bench, capture, demo, explain, info, install, join, measure, run, setup, simulate, site_jobs,
-    tree,
+    bench, capture, configure, demo, explain, info, install, join, measure, run, setup, simulate,
+    site_jobs, tree,
 };
 
 /// Run message-passing programs on this machine
@@ -59,6 +59,8 @@ enum Action {
         #[arg(long)]
         force: bool,
     },
+    /// Find the smallest composition of the library that a program needs, and say why
+    Configure(configure::Options),
     /// Compile a heat solver in C, run it on 4 ranks, draw a picture
     Demo {
         /// Directory for program, input and picture
@@ -96,6 +98,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
         Action::Capture(options) => capture::main(&options),
         Action::Explain(options) => explain::main(&options),
         Action::Install { prefix, force } => install::main(&prefix, force),
+        Action::Configure(options) => configure::main(&options, &install::own()?),
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),
         Action::Measure(options) => measure::main(&options),

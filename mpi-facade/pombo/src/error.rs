@@ -117,6 +117,23 @@ pub(crate) enum Error {
     NetworkFile { path: PathBuf, why: String },
     /// The measuring program failed.
     Measurement { why: String },
+    /// A file of a program cannot be read for what it uses.
+    NotRead { file: PathBuf, why: String },
+    /// The preprocessor failed.
+    Preprocess { source: PathBuf },
+    /// No file of a program uses MPI.
+    NoMpi { files: Vec<PathBuf> },
+    /// The library has no such part.
+    NotInLibrary {
+        what: &'static str,
+        option: &'static str,
+    },
+    /// The library of a composition is not installed.
+    NoComposition {
+        name: String,
+        archive: PathBuf,
+        command: String,
+    },
     /// The compiler failed.
     Compile { program: PathBuf },
 }
@@ -375,6 +392,42 @@ impl fmt::Display for Error {
                 why.trim_end()
             ),
             Error::Measurement { why } => write!(f, "the measuring program {why}"),
+            Error::NotRead { file, why } => write!(
+                f,
+                "cannot tell what {} uses: {why}; give objects (.o), archives (.a), programs, or sources (.c, .cc, .cpp, \
+                 .cxx, .C)",
+                file.display()
+            ),
+            Error::Preprocess { source } => write!(
+                f,
+                "cannot preprocess {}; the compiler's messages stand above, and its options go behind --: pombo configure \
+                 program.c -- -Iinclude -DN=4",
+                source.display()
+            ),
+            Error::NoMpi { files } => {
+                f.write_str("no function and no constant of MPI is used in")?;
+                for file in files {
+                    write!(f, " {}", file.display())?;
+                }
+                f.write_str(
+                    "; give the files that call MPI: a program that has the library inside (-static-mpi, --minimal) does \
+                     not tell, its objects or sources do",
+                )
+            }
+            Error::NotInLibrary { what, option } => {
+                write!(f, "the library has not got {what} yet: leave out {option}")
+            }
+            Error::NoComposition {
+                name,
+                archive,
+                command,
+            } => write!(
+                f,
+                "the library for this program's composition, '{name}', is not installed as {}; in Pombo's sources: \
+                 {command}, then install again (cargo run --release -- install --prefix DIR); -static-mpi links the whole \
+                 library instead",
+                archive.display()
+            ),
             Error::Compile { program } => write!(
                 f,
                 "cannot compile {}; the compiler's messages stand above",

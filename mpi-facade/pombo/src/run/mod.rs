@@ -5,7 +5,7 @@ mod binding;
 mod check_variables;
 mod config_file;
 pub(crate) mod exec_shim;
-mod foreign;
+pub(crate) mod foreign;
 mod foreign_options;
 pub(crate) mod guard;
 mod host_list;
