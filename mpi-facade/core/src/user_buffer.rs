@@ -7,6 +7,7 @@
 //! one is safe.
 
 use crate::constants::{Datatype, MPI_IN_PLACE};
+use crate::datatype::representation::{HETEROGENEOUS, MOST, from_message, to_message};
 use crate::datatype::{Datatypes, Predefined, Shape, TypeLayout, predefined};
 use crate::error::{Class, Error};
 use alloc::rc::Rc;
@@ -140,7 +141,13 @@ fn layout_present(address: *const c_void, items: usize, layout: &TypeLayout) -> 
     }
 }
 
+/// Bytes that are converted at a time.
+const CHUNK: usize = 512;
+
 /// A part of C memory: contiguous bytes, or items of a layout.
+///
+/// Where machines may differ, values of more than one byte always have a layout, and contiguous bytes are in the form of
+/// messages ([`crate::datatype::representation`]): copies from one to the other convert. Otherwise both are one.
 ///
 /// The maker of a region promises that the memory stays valid as long as the region is used: MPI requires that of the
 /// caller of every communication function.
@@ -311,8 +318,39 @@ impl Region {
         }
     }
 
+    /// Does so with all bytes as they are in memory.
+    pub(crate) fn copy_unconverted(&self, to: &Region) {
+        self.copy_range_unconverted(0, to, 0, usize::MAX);
+    }
+
     /// Copies `len` bytes of data from `offset` to those of `to` from `at`, as far as both regions reach.
     pub(crate) fn copy_range(&self, offset: usize, to: &Region, at: usize, len: usize) {
+        if !HETEROGENEOUS || self.is_dense() == to.is_dense() {
+            return self.copy_range_unconverted(offset, to, at, len);
+        }
+        let len = len.min(self.bytes().saturating_sub(offset));
+        let len = len.min(to.bytes().saturating_sub(at));
+        // Through a piece of the stack, as neither side may be lent as a slice.
+        let (mut chunk, mut done) = ([0; CHUNK], 0);
+        while done < len {
+            let now = CHUNK.min(len - done);
+            let piece = &mut chunk[..now];
+            match self.is_dense() {
+                true => {
+                    self.copy_out(offset + done, piece);
+                    to.clone().copy_in_swapped(at + done, piece);
+                }
+                false => {
+                    self.copy_out_swapped(offset + done, piece);
+                    to.clone().copy_in(at + done, piece);
+                }
+            }
+            done += now;
+        }
+    }
+
+    /// Copies so with all bytes as they are in memory.
+    pub(crate) fn copy_range_unconverted(&self, offset: usize, to: &Region, at: usize, len: usize) {
         let len = len.min(self.bytes().saturating_sub(offset));
         let len = len.min(to.bytes().saturating_sub(at));
         let mut at = at;
@@ -487,6 +525,27 @@ impl Source for Region {
             None => self.copy_blocks::<true>(offset, to, len),
         }
     }
+
+    /// Copies out data in the form of messages.
+    fn copy_out_swapped(&self, offset: usize, into: &mut [u8]) {
+        let Some(layout) = &self.layout else {
+            return self.copy_out(offset, into);
+        };
+        let mut rest = into;
+        let len = rest.len().min(self.bytes().saturating_sub(offset));
+        layout.for_each_value(self.len, offset, len, |displacement, element, bytes| {
+            let (here, later) = core::mem::take(&mut rest).split_at_mut(bytes.len());
+            let mut value = [0; MOST];
+            let value = &mut value[..element.size()];
+            let from = self.base.wrapping_offset(displacement);
+            // SAFETY: the value is inside the region, whose maker has promised that memory until the operation that borrows
+            // it is complete (`Region::new`), initialised, and the copy of it is a local.
+            unsafe { ptr::copy_nonoverlapping(from, value.as_mut_ptr(), value.len()) };
+            to_message(element, value);
+            here.copy_from_slice(&value[bytes]);
+            rest = later;
+        });
+    }
 }
 
 impl Sink for Region {
@@ -512,6 +571,35 @@ impl Sink for Region {
             Some(to) => unsafe { copy::<false>(from, to, len) },
             None => self.copy_blocks::<false>(offset, from.cast_mut(), len),
         }
+    }
+
+    /// Copies in data in the form of messages, which comes in order: a value of which a part has come is converted when
+    /// its last byte has.
+    fn copy_in_swapped(&mut self, offset: usize, bytes: &[u8]) {
+        let Some(layout) = &self.layout else {
+            return self.copy_in(offset, bytes);
+        };
+        let mut rest = bytes;
+        let len = rest.len().min(self.bytes().saturating_sub(offset));
+        layout.for_each_value(self.len, offset, len, |displacement, element, part| {
+            let (here, later) = rest.split_at(part.len());
+            let (start, end, mut value) = (part.start, part.end, [0; MOST]);
+            let value = &mut value[..element.size()];
+            let to = self.base.wrapping_offset(displacement);
+            value[part].copy_from_slice(here);
+            // SAFETY: the value is inside the region, whose maker has promised that memory until the receive that borrows it
+            // is complete (`Region::new`); its first bytes were written before its last ones. The other side is a local.
+            unsafe {
+                if end == value.len() {
+                    ptr::copy_nonoverlapping(to, value.as_mut_ptr(), start);
+                    from_message(element, value);
+                    ptr::copy_nonoverlapping(value.as_ptr(), to, end);
+                } else {
+                    ptr::copy_nonoverlapping(value[start..].as_ptr(), to.add(start), end - start);
+                }
+            }
+            rest = later;
+        });
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A predefined one is a loop for a machine type; one of the program is a function that MPI calls.
 
+#[cfg_attr(target_arch = "s390x", path = "long_double_s390x.rs")]
 mod long_double;
 mod loops;
 pub(crate) mod names;

@@ -27,6 +27,15 @@ pub(super) fn configured() -> Option<u64> {
     FAKE_HOST.text().map(|name| hash(START, name.as_bytes()))
 }
 
+/// Whether this machine has the most significant byte of a number first.
+pub(super) const BIG_ENDIAN: bool = cfg!(target_endian = "big");
+
+/// Returns the number of those ranks of a host that share memory: an emulator may run some for another machine, whose
+/// words have other bytes.
+pub(super) fn sharing(host: u64) -> u64 {
+    host & !1 | u64::from(BIG_ENDIAN)
+}
+
 /// Computes FNV-1a: names differ by accident only, and nobody gains by a collision.
 pub(super) fn hash(start: u64, bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);

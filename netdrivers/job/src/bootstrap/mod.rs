@@ -52,6 +52,7 @@ use alloc::vec::Vec;
 use business_card::BusinessCard;
 use core::ffi::c_int;
 use core::fmt;
+use host::BIG_ENDIAN;
 pub(crate) use launcher_text::ExchangedText;
 use pmi::Pmi;
 use pombo_kernel::Peer;
@@ -290,9 +291,10 @@ fn exchange_cards(
     #[cfg(feature = "hosts")]
     let secret = key_agreement::Secret::new()?;
     let card = BusinessCard {
-        host: host::configured().unwrap_or(machine),
+        host: host::sharing(host::configured().unwrap_or(machine)),
         machine,
         fingerprint,
+        big_endian: BIG_ENDIAN,
         #[cfg(feature = "hosts")]
         public: secret.public(),
         job: (rank == 0).then_some(job),
@@ -301,10 +303,13 @@ fn exchange_cards(
     let cards = read(&words, BusinessCard::read)?;
     let mut ranks = cards.iter().enumerate();
     if let Some((rank, other)) = ranks.find(|(_, card)| card.fingerprint != fingerprint) {
-        return Err(JobError::Fingerprint {
-            rank,
-            ours: fingerprint,
-            theirs: other.fingerprint,
+        return Err(match other.big_endian == BIG_ENDIAN {
+            true => JobError::Fingerprint {
+                rank,
+                ours: fingerprint,
+                theirs: other.fingerprint,
+            },
+            false => JobError::ByteOrder { rank },
         });
     }
     let job = cards.first().and_then(|card| card.job).unwrap_or(job);
