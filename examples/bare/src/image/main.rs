@@ -12,7 +12,7 @@ mod memory;
 mod uart;
 
 use machine::{exit, print};
-use pombo_bare::{Comm, Failure, Job, Lossy, Report, Reported, Windows, programs};
+use pombo_bare::{Failure, Job, Lossy, Report, Reported, Windows, programs};
 use pombo_collective::SharedBytes;
 use pombo_kernel::{Network, Peer};
 use pombo_transport::Reliable;
@@ -80,12 +80,14 @@ fn rank(network: impl Network, job: &Job, timing: Timing) -> Result<(), Failure>
     let channel = Reliable::<_, Windows>::with(network, job.number.into(), timing)?;
     let mut memory = [0; programs::MEMORY];
     let memory = SharedBytes::new(&mut memory);
-    let mut comm = Comm::new(channel)?;
     let mut print = print;
-    let mut report = Report(&mut print);
-    pombo_bare::run(&mut comm, memory, job.count, &mut report)?;
-    comm.channel().report(&mut report);
-    Ok(())
+    pombo_bare::start(
+        channel,
+        memory,
+        job,
+        &mut Report(&mut print),
+        Reported::report,
+    )
 }
 
 #[panic_handler]
