@@ -45,12 +45,13 @@ pub const ANY_SOURCE: Option<usize> = None;
 /// `MPI_ANY_TAG`.
 pub const ANY_TAG: Option<u32> = None;
 
-type World<'buf, L> = Communicator<MpiHeader, L, SharedMemory<'buf>, Small>;
+/// All ranks, and the messages under way between them; made by `World::new` of a channel.
+pub type World<'buf, L> = Communicator<MpiHeader, L, SharedMemory<'buf>, Small>;
 type Done<'buf> = Completed<MpiHeader, SharedMemory<'buf>, Small>;
 
 /// A rank between `MPI_Init` and `MPI_Finalize`.
-pub struct Mpi<'buf, L: Channel> {
-    world: World<'buf, L>,
+pub struct Mpi<'w, 'buf, L: Channel> {
+    world: &'w mut World<'buf, L>,
     memory: SharedBytes<'buf>,
     /// The number of the next collective operation, by which ranks tell them apart.
     number: u32,
@@ -108,17 +109,15 @@ fn status(envelope: &Envelope<MpiHeader, Small>) -> Status {
     }
 }
 
-impl<'buf, L: Channel> Mpi<'buf, L> {
-    /// `MPI_Init`: joins the ranks that the channel leads to. Reductions use `memory`.
-    ///
-    /// # Errors
-    /// The channel has more ranks than the composition.
-    pub fn init(channel: L, memory: SharedBytes<'buf>) -> Result<Self, Failure> {
-        Ok(Mpi {
-            world: Communicator::new(channel)?,
+impl<'w, 'buf, L: Channel> Mpi<'w, 'buf, L> {
+    /// `MPI_Init`: joins all ranks. Reductions use `memory`.
+    pub fn init(world: &'w mut World<'buf, L>, memory: SharedBytes<'buf>) -> Self {
+        let number = 0;
+        Mpi {
+            world,
             memory,
-            number: 0,
-        })
+            number,
+        }
     }
 
     /// `MPI_Comm_rank`.
@@ -262,11 +261,11 @@ impl<'buf, L: Channel> Mpi<'buf, L> {
         )
     }
 
-    /// `MPI_Finalize`: returns the channel when all ranks have called it, and some of a second later.
+    /// `MPI_Finalize`: returns when all ranks have called it, and a part of a second later.
     ///
     /// # Errors
     /// A rank is gone.
-    pub fn finalize(mut self) -> Result<World<'buf, L>, Failure> {
+    pub fn finalize(mut self) -> Result<(), Failure> {
         self.barrier()?;
         if self.size() > 1 {
             // A message of this number never comes.
@@ -276,10 +275,10 @@ impl<'buf, L: Channel> Mpi<'buf, L> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(self.world)
+        Ok(())
     }
 
-    fn tree(&self, root: usize) -> impl pombo_collective::topology::Tree + use<L> {
+    fn tree(&self, root: usize) -> impl pombo_collective::topology::Tree + use<'w, 'buf, L> {
         Complete::new(self.size()).tree(self.rank(), root)
     }
 
@@ -291,7 +290,7 @@ impl<'buf, L: Channel> Mpi<'buf, L> {
     ) -> Result<(), Failure> {
         let header = header(COLLECTIVE, self.number);
         self.number = (self.number + 1) % u32::MAX;
-        Ok(CommCall::new(steps, header, buffers, operator).wait(&mut self.world)?)
+        Ok(CommCall::new(steps, header, buffers, operator).wait(self.world)?)
     }
 
     fn check(&self, source: Option<usize>) -> Result<(), Failure> {

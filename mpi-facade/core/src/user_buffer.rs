@@ -693,7 +693,7 @@ mod tests {
                 let place = item * extent + at..item * extent + at + element.size();
                 let value = &mut memory[place];
                 if element == Element::LongDouble && cfg!(target_arch = "x86_64") {
-                    // One and a half, and what no binary128 has: bytes of padding.
+                    // One and a half.
                     value.copy_from_slice(&(0x3fff_c000_0000_0000_0000_u128).to_ne_bytes());
                     message.extend_from_slice(&(0x3fff_8000_u128 << 96).to_be_bytes());
                 } else if cfg!(target_endian = "little") {

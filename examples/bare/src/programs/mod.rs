@@ -58,8 +58,19 @@ pub fn start<L: Channel>(
     if job.is_mpi {
         return mpi::run(channel, memory, job.count, report, told);
     }
+    over_comm(channel, memory, job.count, report, told)
+}
+
+#[cfg_attr(feature = "programs", inline(never))]
+fn over_comm<L: Channel>(
+    channel: L,
+    memory: SharedBytes<'_>,
+    count: u32,
+    report: &mut Report<'_>,
+    told: fn(&L, &mut Report<'_>),
+) -> Result<(), Failure> {
     let mut comm = Comm::new(channel)?;
-    run(&mut comm, memory, job.count, report)?;
+    run(&mut comm, memory, count, report)?;
     told(comm.channel(), report);
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! that arrives.
 
 use super::fill;
-use crate::mpi::{ANY_SOURCE, ANY_TAG, Mpi, Status};
+use crate::mpi::{ANY_SOURCE, ANY_TAG, Mpi, Status, World};
 use crate::report::{Failure, Report};
 use pombo_collective::{Combining, SharedBytes};
 use pombo_kernel::Channel;
@@ -19,6 +19,8 @@ pub const MEMORY: usize = 1024 + 8 * NUMBERS;
 ///
 /// # Errors
 /// What failed first.
+// One at a time of what a job may run has its communicator on the stack.
+#[inline(never)]
 pub(crate) fn run<L: Channel>(
     channel: L,
     memory: SharedBytes<'_>,
@@ -26,7 +28,8 @@ pub(crate) fn run<L: Channel>(
     report: &mut Report<'_>,
     told: fn(&L, &mut Report<'_>),
 ) -> Result<(), Failure> {
-    let mut mpi = Mpi::init(channel, memory.part(1024, MEMORY))?;
+    let mut world = World::new(channel)?;
+    let mut mpi = Mpi::init(&mut world, memory.part(1024, MEMORY));
     let (first, second) = (memory.part(0, 512), memory.part(512, 1024));
     for round in 0..count {
         ring(&mut mpi, first, second, round)?;
@@ -40,13 +43,14 @@ pub(crate) fn run<L: Channel>(
     report.text("MPI: rank ").number(mpi.rank() as u64);
     report.text(" of ").number(mpi.size() as u64).text(", ");
     report.number(count.into()).text(" rounds\n");
-    told(mpi.finalize()?.channel(), report);
+    mpi.finalize()?;
+    told(world.channel(), report);
     Ok(())
 }
 
 /// `MPI_Irecv` from the left, `MPI_Isend` to the right, `MPI_Wait` for both.
 fn ring<'buf, L: Channel>(
-    mpi: &mut Mpi<'buf, L>,
+    mpi: &mut Mpi<'_, 'buf, L>,
     sent: SharedBytes<'buf>,
     came: SharedBytes<'buf>,
     round: u32,
@@ -74,7 +78,7 @@ fn ring<'buf, L: Channel>(
 }
 
 /// All send to rank 0, which takes any message and answers where it came from.
-fn to_one<L: Channel>(mpi: &mut Mpi<'_, L>, round: u32) -> Result<(), Failure> {
+fn to_one<L: Channel>(mpi: &mut Mpi<'_, '_, L>, round: u32) -> Result<(), Failure> {
     let (rank, size) = (mpi.rank(), mpi.size());
     let (mut own, mut came) = ([0; 512], [0; 512]);
     if rank != 0 {
@@ -100,7 +104,7 @@ fn to_one<L: Channel>(mpi: &mut Mpi<'_, L>, round: u32) -> Result<(), Failure> {
 }
 
 fn bcast<'buf, L: Channel>(
-    mpi: &mut Mpi<'buf, L>,
+    mpi: &mut Mpi<'_, 'buf, L>,
     buffer: SharedBytes<'buf>,
     round: u32,
 ) -> Result<(), Failure> {
@@ -120,7 +124,7 @@ fn bcast<'buf, L: Channel>(
 
 /// Sums of all ranks' numbers, at every root in turn. On the wire they have their least significant byte first.
 fn reduce<'buf, L: Channel>(
-    mpi: &mut Mpi<'buf, L>,
+    mpi: &mut Mpi<'_, 'buf, L>,
     input: SharedBytes<'buf>,
     output: SharedBytes<'buf>,
     round: u32,
