@@ -647,9 +647,6 @@ mod tests {
     extern crate std;
     use super::*;
     use crate::constants::MPI_BOTTOM;
-    #[cfg(not(feature = "heterogeneous"))]
-    use crate::constants::{MPI_BYTE, MPI_DOUBLE_INT};
-    use core::array::from_fn;
 
     fn shape(datatype: Datatype) -> Shape {
         Datatypes::new().shape(datatype).unwrap()
@@ -737,6 +734,8 @@ mod tests {
     #[cfg(not(feature = "heterogeneous"))]
     #[test]
     fn one_base_and_two_shapes() {
+        use crate::constants::{MPI_BYTE, MPI_DOUBLE_INT};
+        use core::array::from_fn;
         let mut memory: [u8; 32] = from_fn(|i| i as u8);
         let dense = region(&mut memory, 24, shape(MPI_BYTE));
         let pairs = region(&mut memory, 2, shape(MPI_DOUBLE_INT));
