@@ -3,6 +3,7 @@
 
 use super::JobError;
 use super::auth_mode::Auth;
+use super::byte_order::byte_order;
 #[cfg(feature = "hosts")]
 use super::key_agreement::Block;
 use super::launcher_text::ExchangedText;
@@ -125,11 +126,6 @@ impl BusinessCard {
         };
         card().ok_or_else(|| JobError::card(rank, text))
     }
-}
-
-/// Returns the name of a byte order.
-pub(super) fn byte_order(big_endian: bool) -> &'static str {
-    if big_endian { "big" } else { "little" }
 }
 
 /// The text in place of a public key, of a rank that never leaves its host.

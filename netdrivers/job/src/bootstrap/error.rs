@@ -1,7 +1,6 @@
 //! Errors of joining a job, and what to do about them.
 
-use super::business_card::byte_order;
-use super::host::BIG_ENDIAN;
+use super::byte_order::{BIG_ENDIAN, byte_order};
 #[cfg(feature = "hosts")]
 use super::raw_unavailable::RawUnavailable;
 use crate::fixed_string::Text;

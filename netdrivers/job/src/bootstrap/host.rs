@@ -1,5 +1,6 @@
 //! The identity of a host: ranks of the same host can share memory. Only `bootstrap` uses it.
 
+use super::byte_order::BIG_ENDIAN;
 use crate::settings::FAKE_HOST;
 use core::ffi::CStr;
 use rustix::fs::{Mode, OFlags, open, stat};
@@ -26,9 +27,6 @@ pub(super) fn machine() -> u64 {
 pub(super) fn configured() -> Option<u64> {
     FAKE_HOST.text().map(|name| hash(START, name.as_bytes()))
 }
-
-/// Whether this machine has the most significant byte of a number first.
-pub(super) const BIG_ENDIAN: bool = cfg!(target_endian = "big");
 
 /// Returns the number of those ranks of a host that share memory: an emulator may run some for another machine, whose
 /// words have other bytes.

@@ -12,6 +12,7 @@
 
 mod auth_mode;
 mod business_card;
+mod byte_order;
 mod error;
 pub(crate) mod file_descriptor;
 mod host;
@@ -50,9 +51,9 @@ use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use business_card::BusinessCard;
+use byte_order::BIG_ENDIAN;
 use core::ffi::c_int;
 use core::fmt;
-use host::BIG_ENDIAN;
 pub(crate) use launcher_text::ExchangedText;
 use pmi::Pmi;
 use pombo_kernel::Peer;
