@@ -16,7 +16,7 @@ pub(super) struct LongDouble([u8; 16]);
 
 /// What a comparison may find. It finds neither if the first is less, or if one is not a number.
 #[derive(PartialEq)]
-enum Wanted {
+enum Relation {
     Greater,
     Equal,
 }
@@ -24,7 +24,7 @@ enum Wanted {
 /// Loads `$first` into f0 and f2, `$second` into f1 and f3, runs the instruction, and stores f0 and f2.
 #[cfg(target_arch = "s390x")]
 macro_rules! arithmetic {
-    ($first:expr, $second:expr, $instruction:literal, $function:ident) => {{
+    ($first:expr, $second:expr, $instruction:literal, $function:literal) => {{
         let mut result = MaybeUninit::<LongDouble>::uninit();
         // SAFETY: reads sixteen bytes of each operand and writes those of `result`, locals that live until the end of the
         // block; all registers that change are declared.
@@ -49,7 +49,7 @@ macro_rules! arithmetic {
 }
 
 #[cfg(target_arch = "s390x")]
-fn holds(first: LongDouble, second: LongDouble, wanted: Wanted) -> bool {
+fn holds(first: LongDouble, second: LongDouble, relation: Relation) -> bool {
     let code: u64;
     // SAFETY: reads sixteen bytes of each operand, locals that live until the end of the function, and writes only
     // declared registers.
@@ -71,25 +71,16 @@ fn holds(first: LongDouble, second: LongDouble, wanted: Wanted) -> bool {
     }
     // The condition code; above it, the register had other bits.
     match code & 3 {
-        0 => wanted == Wanted::Equal,
-        2 => wanted == Wanted::Greater,
+        0 => relation == Relation::Equal,
+        2 => relation == Relation::Greater,
         _ => false,
     }
-}
-
-#[cfg(target_arch = "aarch64")]
-unsafe extern "C" {
-    fn __addtf3();
-    fn __subtf3();
-    fn __multf3();
-    fn __gttf2();
-    fn __eqtf2();
 }
 
 /// Calls a function of two numbers that returns one.
 #[cfg(target_arch = "aarch64")]
 macro_rules! arithmetic {
-    ($first:expr, $second:expr, $instruction:literal, $function:ident) => {{
+    ($first:expr, $second:expr, $instruction:literal, $function:literal) => {{
         let mut result = MaybeUninit::<LongDouble>::uninit();
         // SAFETY: the function takes q0 and q1, returns q0, and keeps to C's conventions, so x20 is as it was. This reads
         // sixteen bytes of each operand and writes those of `result`, locals that live until the end of the block.
@@ -97,11 +88,10 @@ macro_rules! arithmetic {
             asm!(
                 "ldr q0, [{first}]",
                 "ldr q1, [{second}]",
-                "bl {function}",
+                concat!("bl ", $function),
                 "str q0, [x20]",
                 first = in(reg) &$first,
                 second = in(reg) &$second,
-                function = sym $function,
                 in("x20") result.as_mut_ptr(),
                 clobber_abi("C"),
             );
@@ -111,9 +101,9 @@ macro_rules! arithmetic {
 }
 
 #[cfg(target_arch = "aarch64")]
-fn holds(first: LongDouble, second: LongDouble, wanted: Wanted) -> bool {
+fn holds(first: LongDouble, second: LongDouble, relation: Relation) -> bool {
     macro_rules! call {
-        ($function:ident) => {{
+        ($function:literal) => {{
             let result: i32;
             // SAFETY: the function takes q0 and q1, returns w0, and keeps to C's conventions. This reads sixteen bytes of
             // each operand, locals that live until the end of the function.
@@ -121,10 +111,9 @@ fn holds(first: LongDouble, second: LongDouble, wanted: Wanted) -> bool {
                 asm!(
                     "ldr q0, [{first}]",
                     "ldr q1, [{second}]",
-                    "bl {function}",
+                    concat!("bl ", $function),
                     first = in(reg) &first,
                     second = in(reg) &second,
-                    function = sym $function,
                     out("w0") result,
                     clobber_abi("C"),
                 );
@@ -132,30 +121,30 @@ fn holds(first: LongDouble, second: LongDouble, wanted: Wanted) -> bool {
             result
         }};
     }
-    match wanted {
-        Wanted::Greater => call!(__gttf2) > 0,
-        Wanted::Equal => call!(__eqtf2) == 0,
+    match relation {
+        Relation::Greater => call!("__gttf2") > 0,
+        Relation::Equal => call!("__eqtf2") == 0,
     }
 }
 
 impl Number for LongDouble {
     fn plus(self, other: Self) -> Self {
-        arithmetic!(self, other, "axbr %f0, %f1", __addtf3)
+        arithmetic!(self, other, "axbr %f0, %f1", "__addtf3")
     }
 
     fn minus(self, other: Self) -> Self {
-        arithmetic!(self, other, "sxbr %f0, %f1", __subtf3)
+        arithmetic!(self, other, "sxbr %f0, %f1", "__subtf3")
     }
 
     fn times(self, other: Self) -> Self {
-        arithmetic!(self, other, "mxbr %f0, %f1", __multf3)
+        arithmetic!(self, other, "mxbr %f0, %f1", "__multf3")
     }
 
     fn exceeds(self, other: Self) -> bool {
-        holds(self, other, Wanted::Greater)
+        holds(self, other, Relation::Greater)
     }
 
     fn equals(self, other: Self) -> bool {
-        holds(self, other, Wanted::Equal)
+        holds(self, other, Relation::Equal)
     }
 }
