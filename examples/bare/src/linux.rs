@@ -89,5 +89,5 @@ fn rank<L: Channel>(channel: L, job: &Job, told: fn(&L, &mut Report<'_>)) -> Res
             line.clear();
         }
     };
-    pombo_bare::start(channel, memory, job, &mut Report(&mut print), told)
+    pombo_bare::start(|| Ok(channel), memory, job, &mut Report(&mut print), told)
 }

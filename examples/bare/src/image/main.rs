@@ -77,7 +77,10 @@ fn start(job: &Job) -> Result<(), Failure> {
 
 fn rank(network: impl Network, job: &Job, timing: Timing) -> Result<(), Failure> {
     let network = Lossy::new(network, job.loss);
-    let channel = Reliable::<_, Windows>::with(network, job.number.into(), timing)?;
+    let channel = || {
+        let made = Reliable::<_, Windows>::with(network, job.number.into(), timing);
+        made.map_err(|error| pombo_kernel::Error::from(error).into())
+    };
     let mut memory = [0; programs::MEMORY];
     let memory = SharedBytes::new(&mut memory);
     let mut print = print;

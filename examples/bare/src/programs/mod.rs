@@ -43,12 +43,12 @@ pub const MEMORY: usize = 512;
 pub const MEMORY: usize = mpi::MEMORY;
 
 /// Runs the programs of a job over a channel, and tells by `told` what became of its frames. They use `memory`, of
-/// [`MEMORY`] bytes.
+/// [`MEMORY`] bytes. The channel is made where it is used: moved there, it would be on the stack twice.
 ///
 /// # Errors
 /// What failed first.
 pub fn start<L: Channel>(
-    channel: L,
+    channel: impl FnOnce() -> Result<L, Failure>,
     memory: SharedBytes<'_>,
     job: &Job,
     report: &mut Report<'_>,
@@ -63,13 +63,13 @@ pub fn start<L: Channel>(
 
 #[cfg_attr(feature = "programs", inline(never))]
 fn over_comm<L: Channel>(
-    channel: L,
+    channel: impl FnOnce() -> Result<L, Failure>,
     memory: SharedBytes<'_>,
     count: u32,
     report: &mut Report<'_>,
     told: fn(&L, &mut Report<'_>),
 ) -> Result<(), Failure> {
-    let mut comm = Comm::new(channel)?;
+    let mut comm = Comm::new(channel()?)?;
     run(&mut comm, memory, count, report)?;
     told(comm.channel(), report);
     Ok(())

@@ -22,13 +22,13 @@ pub const MEMORY: usize = 1024 + 8 * NUMBERS;
 // One at a time of what a job may run has its communicator on the stack.
 #[inline(never)]
 pub(crate) fn run<L: Channel>(
-    channel: L,
+    channel: impl FnOnce() -> Result<L, Failure>,
     memory: SharedBytes<'_>,
     count: u32,
     report: &mut Report<'_>,
     told: fn(&L, &mut Report<'_>),
 ) -> Result<(), Failure> {
-    let mut world = World::new(channel)?;
+    let mut world = World::new(channel()?)?;
     let mut mpi = Mpi::init(&mut world, memory.part(1024, MEMORY));
     let (first, second) = (memory.part(0, 512), memory.part(512, 1024));
     for round in 0..count {
