@@ -13,6 +13,8 @@ mod environment;
 mod foreign;
 #[path = "launcher/install.rs"]
 mod install;
+#[path = "launcher/join.rs"]
+mod join;
 #[path = "launcher/measure.rs"]
 mod measure;
 #[path = "launcher/options.rs"]

@@ -22,7 +22,7 @@ use core::ffi::c_int;
 use core::fmt::Write;
 use pombo_job::environment::variable;
 use pombo_job::log::{self, LogLine};
-use pombo_job::settings::{STATS_FILE, Variable};
+use pombo_job::settings::{SPARE, STATS_FILE, Variable};
 use pombo_job::{JobError, JoinError, Joined, Text, Traffic, WorldChannel};
 use pombo_kernel::{Channel, Limits};
 
@@ -39,6 +39,10 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
             must: "called once, before anything else",
         }
         .into());
+    }
+    if SPARE.is_on() {
+        let must = "0 in an MPI program, whose world cannot grow: start the job without --spare";
+        return Err(refuse(&JobError::variable(SPARE.name(), must, SPARE.text())).into());
     }
     let Joined {
         mut channel,

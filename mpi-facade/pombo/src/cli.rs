@@ -8,7 +8,8 @@ use clap::{Parser, Subcommand};
 use crate::error::Error;
 use crate::version::VERSION;
 use crate::{
-    bench, capture, demo, explain, info, install, measure, run, setup, simulate, site_jobs, tree,
+    bench, capture, demo, explain, info, install, join, measure, run, setup, simulate, site_jobs,
+    tree,
 };
 
 /// Run message-passing programs on this machine
@@ -35,6 +36,8 @@ enum Action {
         )]
         words: Vec<OsString>,
     },
+    /// Start a program as a further process of a running job, in a place that `pombo run --spare` has left
+    Join(join::Options),
     /// Tell the version, where the library is, and every environment variable
     Info,
     /// Look whether ranks may send raw Ethernet frames, or tell how to allow it
@@ -87,6 +90,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
     })?;
     match cli.command {
         Action::Run { words } => run::main("pombo run", &words),
+        Action::Join(options) => join::main(&options),
         Action::Info => info::main(),
         Action::Setup { interface } => setup::main(&interface),
         Action::Capture(options) => capture::main(&options),

@@ -11,6 +11,7 @@ use pombo_netdrivers::ethernet::EthernetError;
 use pombo_netdrivers::shm::ShmError;
 
 use crate::console::warn;
+use crate::join::Refusal;
 use crate::simulate::Failure;
 
 /// A failure of the launcher itself; a failing rank is not one.
@@ -65,6 +66,8 @@ pub(crate) enum Error {
     Simulation { failure: Failure },
     /// A process belongs to no job.
     NoJob { process: u32 },
+    /// A process cannot join a running job.
+    Join { job: PathBuf, why: Refusal },
     /// No launcher that starts ranks on other hosts was found.
     NoEngine,
     /// A system program that simulates hosts on one machine is missing.
@@ -108,6 +111,8 @@ pub(crate) enum Error {
     },
     /// `pombo explain` got no number and no operation.
     NoOperation { given: String },
+    /// Programs of a job have different values of a variable by which all ranks choose.
+    Differs { name: &'static str },
     /// A file of network times is invalid.
     NetworkFile { path: PathBuf, why: String },
     /// The measuring program failed.
@@ -272,6 +277,9 @@ impl fmt::Display for Error {
                 "process {process} is in no job of pombo: name the launcher (`pgrep -a mpirun`, `pgrep -a pombo`) or a \
                  rank, on the host where it runs"
             ),
+            Error::Join { job, why } => {
+                write!(f, "cannot join the job of {}: {why}", job.display())
+            }
             Error::NoEngine => f.write_str(
                 "ranks on several hosts are started by Hydra, the mpiexec of MPICH, and PATH has none: install it \
                  (Debian: apt install mpich; Python: pip install mpich); under Slurm use srun --mpi=pmi2",
@@ -355,6 +363,11 @@ impl fmt::Display for Error {
                     names.join(", ")
                 )
             }
+            Error::Differs { name } => write!(
+                f,
+                "the programs of this job have different values of {name}, by which all ranks choose how they carry out \
+                 a collective operation: give them the same one"
+            ),
             Error::NetworkFile { path, why } => write!(
                 f,
                 "{} is no file of `pombo measure`: {}",

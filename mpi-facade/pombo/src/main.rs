@@ -13,6 +13,7 @@ mod explain;
 mod helper;
 mod info;
 mod install;
+mod join;
 mod library;
 mod measure;
 mod procfs;

@@ -84,6 +84,12 @@ impl DeathSource for Membership {
         }
     }
 
+    fn has_started(&self, peer: Peer) -> bool {
+        self.segment
+            .state(peer.index())
+            .is_ok_and(|state| state != RankState::NotStarted)
+    }
+
     fn has_finished(&self, peer: Peer) -> bool {
         self.segment.state(peer.index()) == Ok(RankState::Finished)
     }

@@ -47,7 +47,7 @@ pub use raw_unavailable::RawUnavailable;
 use crate::environment::{number, wrong};
 use crate::host_map::Hosts;
 use crate::log::{self, LogLine};
-use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE};
+use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE, SPARE};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use business_card::BusinessCard;
@@ -152,6 +152,10 @@ pub(crate) fn start(
             let net = net?;
             let shm = on_this_host(rank, size, fingerprint)?;
             let apart = net.is_named() || host::configured().is_some();
+            if apart && SPARE.is_on() {
+                let must = "not set, or auto or shm, where processes join later: they share memory";
+                return Err(wrong(c"POMBO_NET or POMBO_FAKE_HOST", must).into());
+            }
             if apart && size > 1 {
                 return start_by_launcher(
                     Launcher::memory(ShmExchange::new(shm)),

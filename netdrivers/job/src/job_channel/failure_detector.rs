@@ -114,6 +114,10 @@ impl DeathSource for FailureDetector {
         root_cause.map(|(_, other)| *other)
     }
 
+    fn has_started(&self, _: Peer) -> bool {
+        true
+    }
+
     fn has_finished(&self, peer: Peer) -> bool {
         self.finished.contains(&peer)
     }
