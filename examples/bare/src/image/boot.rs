@@ -6,8 +6,12 @@
 
 use core::arch::global_asm;
 
-/// Bytes of the stack, of which 60 KiB are used: the communicator is on it, and is moved once while it is made.
-pub(crate) const STACK_BYTES: usize = 80 << 10;
+/// Bytes of the stack, of which 60 KiB are used: the communicator is on it, and is moved once while it is made. With
+/// MPI's program beside the others the channel is made by a function that both share, which has it once more.
+pub(crate) const STACK_BYTES: usize = match cfg!(feature = "programs") {
+    true => 128 << 10,
+    false => 80 << 10,
+};
 
 global_asm!(
     r#"
