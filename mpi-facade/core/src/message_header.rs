@@ -1,6 +1,10 @@
 //! MPI's header over the kernel: context and tag; the source is the peer. Source: MPI 5.0, section 3.2.3.
 
-use pombo_kernel::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Unobserved};
+#[cfg(feature = "heterogeneous")]
+use pombo_kernel::aspect::Canonical as Values;
+#[cfg(not(feature = "heterogeneous"))]
+use pombo_kernel::aspect::Homogeneous as Values;
+use pombo_kernel::aspect::{Buffered, NoDatatypes, Rendezvous, Unobserved};
 use pombo_kernel::header::fold;
 use pombo_kernel::matching::Adaptive;
 use pombo_kernel::{Capacities, Composition, Header, Pattern, Peer};
@@ -126,7 +130,7 @@ pub const CREDIT: u32 = 128;
 pub const SEND_BUFFER_BYTES: usize = 64 << 20;
 
 /// The composition of the MPI library: large counts, rendezvous, tables that grow up to a million requests, and copies
-/// of short sends.
+/// of short sends. With the feature `heterogeneous` values travel in the form of [`crate::datatype::representation`].
 pub type MpiComposition = Composition<
     U64,
     Rendezvous<EAGER>,
@@ -135,7 +139,7 @@ pub type MpiComposition = Composition<
     Capacities<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>,
     Unobserved,
     NoDatatypes,
-    Homogeneous,
+    Values,
     Buffered,
 >;
 

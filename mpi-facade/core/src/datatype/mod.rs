@@ -15,6 +15,7 @@ mod pack;
 mod pack_external;
 mod predefined;
 mod queries;
+pub(crate) mod representation;
 mod shape;
 mod type_layout;
 

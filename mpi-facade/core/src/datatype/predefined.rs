@@ -1,7 +1,8 @@
 //! The predefined datatypes of the ABI: the composition, memory layout and name of each.
 //!
-//! The layouts are those of C on 64-bit Linux (x86-64, aarch64); Fortran's default kinds are gfortran's.
+//! The layouts are those of C on 64-bit Linux (x86-64, aarch64, s390x); Fortran's default kinds are gfortran's.
 
+use super::representation::HETEROGENEOUS;
 use crate::constants::*;
 use core::fmt;
 
@@ -14,7 +15,7 @@ pub struct Predefined {
     pub family: Family,
     /// The machine type of each part.
     pub element: Element,
-    /// Bytes of an item if items are contiguous, else 0.
+    /// Bytes of an item if items are contiguous and travel as they are in memory, else 0.
     dense: usize,
 }
 
@@ -60,12 +61,20 @@ pub enum Element {
     F32,
     F64,
     F128,
-    /// C's `long double`: 80 bits in 16 bytes on x86-64, binary128 on aarch64.
+    /// C's `long double`: 80 bits in 16 bytes on x86-64, binary128 on aarch64 and s390x.
     LongDouble,
 }
 
 impl Element {
-    /// Returns the bytes of an element, which is also its alignment on all supported targets.
+    /// Returns the alignment of an element in memory: its size, but on s390x no more than 8.
+    pub const fn alignment(self) -> usize {
+        match self.size() {
+            16 if cfg!(target_arch = "s390x") => 8,
+            size => size,
+        }
+    }
+
+    /// Returns the bytes of an element.
     pub const fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
@@ -94,7 +103,7 @@ impl Predefined {
         match self.family {
             Family::Indexed => self
                 .true_extent()
-                .next_multiple_of(max(self.element.size(), INT)),
+                .next_multiple_of(max(self.element.alignment(), INT)),
             _ => self.size(),
         }
     }
@@ -108,11 +117,16 @@ impl Predefined {
     }
 
     const fn complete(mut self) -> Self {
-        self.dense = if self.is_dense() { self.size() } else { 0 };
+        let is_converted = HETEROGENEOUS && self.element.size() > 1;
+        self.dense = if self.is_dense() && !is_converted {
+            self.size()
+        } else {
+            0
+        };
         self
     }
 
-    /// Returns the bytes of an item if items are contiguous.
+    /// Returns the bytes of an item if items are contiguous and travel as they are in memory.
     #[inline(always)]
     pub(crate) fn dense_size(&self) -> Option<usize> {
         (self.dense != 0).then_some(self.dense)
@@ -342,7 +356,8 @@ mod tests {
         check::<c_short>(MPI_SHORT_INT);
         check::<u128>(MPI_LONG_DOUBLE_INT);
         assert_eq!(layout(MPI_2INT), (8, 8, 8));
-        assert_eq!(layout(MPI_LONG_DOUBLE_INT), (20, 32, 20));
+        let extent = 16 + align_of::<u128>();
+        assert_eq!(layout(MPI_LONG_DOUBLE_INT), (20, extent, 20));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Errors of joining a job, and what to do about them.
 
+use super::byte_order::{BIG_ENDIAN, byte_order};
 #[cfg(feature = "hosts")]
 use super::raw_unavailable::RawUnavailable;
 use crate::fixed_string::Text;
@@ -97,6 +98,11 @@ pub enum JobError {
         ours: u64,
         /// The fingerprint of that rank.
         theirs: u64,
+    },
+    /// A rank's machine has the other byte order, and the library is built for one.
+    ByteOrder {
+        /// The rank.
+        rank: usize,
     },
     /// No interface of this host has that name.
     #[cfg(feature = "hosts")]
@@ -209,6 +215,13 @@ impl fmt::Display for JobError {
                 f,
                 "this rank is composed as {ours:016x}, rank {rank} as {theirs:016x}: \
                  use the same build of the library on every host"
+            ),
+            Self::ByteOrder { rank } => write!(
+                f,
+                "rank {rank} runs on a {}-endian machine, this one on a {}-endian machine: build the library for both \
+                 with the feature heterogeneous",
+                byte_order(!BIG_ENDIAN),
+                byte_order(BIG_ENDIAN)
             ),
             #[cfg(feature = "hosts")]
             Self::NoInterface { name } => write!(

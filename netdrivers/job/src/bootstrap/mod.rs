@@ -12,6 +12,7 @@
 
 mod auth_mode;
 mod business_card;
+mod byte_order;
 mod error;
 pub(crate) mod file_descriptor;
 mod host;
@@ -50,6 +51,7 @@ use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE, SPARE};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use business_card::BusinessCard;
+use byte_order::BIG_ENDIAN;
 use core::ffi::c_int;
 use core::fmt;
 pub(crate) use launcher_text::ExchangedText;
@@ -294,9 +296,10 @@ fn exchange_cards(
     #[cfg(feature = "hosts")]
     let secret = key_agreement::Secret::new()?;
     let card = BusinessCard {
-        host: host::configured().unwrap_or(machine),
+        host: host::sharing(host::configured().unwrap_or(machine)),
         machine,
         fingerprint,
+        big_endian: BIG_ENDIAN,
         #[cfg(feature = "hosts")]
         public: secret.public(),
         job: (rank == 0).then_some(job),
@@ -305,10 +308,13 @@ fn exchange_cards(
     let cards = read(&words, BusinessCard::read)?;
     let mut ranks = cards.iter().enumerate();
     if let Some((rank, other)) = ranks.find(|(_, card)| card.fingerprint != fingerprint) {
-        return Err(JobError::Fingerprint {
-            rank,
-            ours: fingerprint,
-            theirs: other.fingerprint,
+        return Err(match other.big_endian == BIG_ENDIAN {
+            true => JobError::Fingerprint {
+                rank,
+                ours: fingerprint,
+                theirs: other.fingerprint,
+            },
+            false => JobError::ByteOrder { rank },
         });
     }
     let job = cards.first().and_then(|card| card.job).unwrap_or(job);
