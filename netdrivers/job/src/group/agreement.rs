@@ -134,6 +134,25 @@ impl Agreement {
             .without(self.unreachable)
     }
 
+    /// Returns the entry that led to that view, if it is one of the last [`HISTORY`](super::HISTORY).
+    pub fn entry(&self, view: u64) -> Option<&Entry> {
+        let behind = usize::try_from(self.directory.view().checked_sub(view)?).ok()?;
+        self.history
+            .get(self.history.len().checked_sub(behind + 1)?)
+    }
+
+    /// Returns how much this process has to do for the others: what would be lost with it if nobody else had it.
+    pub fn load(&self) -> usize {
+        let leads = !matches!(self.lead, Lead::Idle);
+        let requests = self.requests.iter().flatten().count();
+        usize::from(leads) * 1000 + usize::from(self.accepted.is_some()) * 100 + requests
+    }
+
+    /// Returns whether an operation of this process is under way.
+    pub fn is_busy(&self) -> bool {
+        self.call.is_some()
+    }
+
     /// Returns whether this process leads the others, in its own opinion.
     pub fn is_leader(&self) -> bool {
         self.reach().lowest() == Some(self.me)
@@ -150,6 +169,11 @@ impl Agreement {
         });
         self.send_request(now, out);
         self.drive(now, out);
+    }
+
+    /// Gives up the operation that is under way: it waits in the directory no longer.
+    pub fn give_up(&mut self, now: u64, out: Outbox<'_>) {
+        self.begin(now, Operation::Withdraw, out);
     }
 
     /// Returns the result of the operation that was begun last, once.
@@ -201,7 +225,16 @@ impl Agreement {
     /// Takes a message.
     pub fn on_message(&mut self, now: u64, from: Peer, message: Message, out: Outbox<'_>) {
         let Message { view, body } = message;
-        if self.removed || from == self.me || from.index() >= self.requests.len() {
+        if from == self.me || from.index() >= self.requests.len() {
+            return;
+        }
+        if body == Body::Gone {
+            return self.on_lost(now, from, Verdict::Unreachable, out);
+        }
+        if self.removed {
+            if body != Body::Removed {
+                self.send(from, Body::Gone, out);
+            }
             return;
         }
         if body == Body::Removed {
@@ -211,7 +244,11 @@ impl Agreement {
         }
         if let Body::Decided(number, entry) = body {
             if number == self.directory.view() + 1 {
-                self.apply(entry, out);
+                // Whoever decided it may have another opinion of who lives: a leader asks again before it proposes.
+                if !matches!(self.lead, Lead::Preparing(..)) {
+                    self.lead = Lead::Idle;
+                }
+                self.apply(now, entry, out);
             }
             return self.drive(now, out);
         }
@@ -222,14 +259,21 @@ impl Agreement {
             // It lacks more entries than there are: it is of no use, and counts as out of reach.
             return self.on_lost(now, from, Verdict::Unreachable, out);
         }
+        if matches!(body, Body::Request(_) | Body::Behind) && !self.is_leader() {
+            // The sender cannot reach whom this process follows; that one is always a lower one.
+            self.ask_leader(body.clone(), out);
+        }
+        if matches!(body, Body::Request(_) | Body::Behind) && self.is_minority() {
+            return self.send(from, Body::Gone, out);
+        }
         match body {
-            Body::Request(number, operation) => {
-                if !self.directory.has_handled(from, number) {
-                    self.requests[from.index()] = Some(Request {
-                        origin: from,
-                        number,
-                        operation,
-                    });
+            Body::Request(request) => {
+                let Request { origin, number, .. } = request;
+                if let Some(waiting) = self.requests.get_mut(origin.index())
+                    && waiting.as_ref().is_none_or(|its| its.number < number)
+                    && !self.directory.has_handled(origin, number)
+                {
+                    *waiting = Some(request);
                 }
             }
             Body::Prepare(ballot) | Body::Accept(ballot, _) if ballot < self.promised => {
@@ -331,35 +375,49 @@ impl Agreement {
         }
     }
 
-    /// Brings the request of this process, if it is not handled, to the leader.
+    /// Brings the request of this process to the leader, if it is not handled; else asks it for missing entries, if
+    /// there should be some.
     fn send_request(&mut self, now: u64, out: Outbox<'_>) {
-        let Some(Call {
+        let mut body = (!self.reach_is_whole() || self.accepted.is_some()).then_some(Body::Behind);
+        if let Some(Call {
             number,
             operation,
             result: None,
         }) = self.call
-        else {
-            return;
-        };
-        self.resend_at = now + RESEND;
-        if self.directory.has_handled(self.me, number) {
-            // It waits for others in the directory.
-            return;
+        {
+            // A request that is handled waits for others in the directory.
+            body = Some(Body::Behind);
+            if !self.directory.has_handled(self.me, number) {
+                let request = Request {
+                    origin: self.me,
+                    number,
+                    operation,
+                };
+                self.requests[self.me.index()] = Some(request);
+                body = Some(Body::Request(request));
+            }
         }
-        let request = Request {
-            origin: self.me,
-            number,
-            operation,
-        };
-        self.requests[self.me.index()] = Some(request);
-        if let Some(leader) = self.reach().lowest().filter(|leader| *leader != self.me) {
-            self.send(leader, Body::Request(number, operation), out);
+        if let Some(body) = body {
+            self.resend_at = now + RESEND;
+            self.ask_leader(body, out);
         }
     }
 
+    fn ask_leader(&self, body: Body, out: Outbox<'_>) {
+        if let Some(leader) = self.reach().lowest().filter(|leader| *leader != self.me) {
+            self.send(leader, body, out);
+        }
+    }
+
+    /// Returns whether every process of the view can be reached.
+    fn reach_is_whole(&self) -> bool {
+        self.directory.processes().is_subset(self.reach())
+    }
+
     /// Makes the step to the next view.
-    fn apply(&mut self, entry: Entry, out: Outbox<'_>) {
+    fn apply(&mut self, now: u64, entry: Entry, out: Outbox<'_>) {
         let (me, leader) = (self.me, self.reach().lowest());
+        let mut is_given_up = false;
         let Agreement {
             directory, call, ..
         } = self;
@@ -372,8 +430,12 @@ impl Agreement {
                 && (origin, number) == (me, call.number)
             {
                 call.result = Some(result);
+                is_given_up = call.operation == Operation::Withdraw;
             }
         });
+        if is_given_up {
+            self.call = None;
+        }
         self.accepted = None;
         self.history.push_back(entry);
         if self.history.len() > HISTORY {
@@ -388,13 +450,11 @@ impl Agreement {
         }
         match &mut self.lead {
             Lead::Preparing(_, best) => *best = None,
-            // Another leader decided it, or this one did: it may propose the next.
-            Lead::Proposing(_) => self.lead = Lead::Ready,
-            Lead::Idle | Lead::Ready => {}
+            Lead::Idle | Lead::Ready | Lead::Proposing(_) => {}
         }
         self.removed = !self.directory.processes().contains(me);
         if self.reach().lowest() != leader {
-            self.send_request(self.resend_at.saturating_sub(RESEND), out);
+            self.send_request(now, out);
         }
     }
 
@@ -409,7 +469,7 @@ impl Agreement {
     fn has_work(&self) -> bool {
         self.accepted.is_some()
             || self.requests.iter().any(Option::is_some)
-            || !self.directory.processes().is_subset(self.reach())
+            || !self.reach_is_whole()
     }
 
     /// Does what a leader can do now.
@@ -464,8 +524,14 @@ impl Agreement {
                         return;
                     };
                     let others = self.reach();
-                    self.apply(entry.clone(), out);
+                    self.apply(now, entry.clone(), out);
                     self.send_all(others, Body::Decided(self.directory.view(), entry), out);
+                    // Those who accepted follow this ballot; it serves for the next entry if they are enough there.
+                    self.lead = if self.is_quorum(acks) {
+                        Lead::Ready
+                    } else {
+                        Lead::Idle
+                    };
                     if self.removed {
                         return;
                     }

@@ -24,7 +24,7 @@ pub struct Message {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Body {
     /// A process asks the leader for an operation.
-    Request(u32, Operation),
+    Request(Request),
     /// A leader asks what its predecessors have proposed.
     Prepare(Ballot),
     /// The answer: the sender follows no lower ballot, and has accepted this for the next view.
@@ -41,6 +41,8 @@ pub(super) enum Body {
     Behind,
     /// The receiver is no process of the sender's view any more.
     Removed,
+    /// The sender is no process of the others' view any more.
+    Gone,
 }
 
 /// The most bytes of a message.
@@ -73,15 +75,19 @@ impl Writer {
         self.put(&[name.len() as u8]).put(name.as_bytes())
     }
 
+    fn request(&mut self, request: &Request) -> &mut Self {
+        self.put(&request.origin.0.to_le_bytes())
+            .put(&request.number.to_le_bytes())
+            .operation(request.operation)
+    }
+
     fn entry(&mut self, entry: &Entry) -> &mut Self {
         for word in entry.removed.0 {
             self.put(&word.to_le_bytes());
         }
         self.put(&[entry.requests.len() as u8]);
         for request in &entry.requests {
-            self.put(&request.origin.0.to_le_bytes())
-                .put(&request.number.to_le_bytes());
-            self.operation(request.operation);
+            self.request(request);
         }
         self
     }
@@ -124,6 +130,14 @@ impl Reader<'_> {
         })
     }
 
+    fn request(&mut self) -> Option<Request> {
+        Some(Request {
+            origin: Peer(u16::from_le_bytes(self.take()?)),
+            number: u32::from_le_bytes(self.take()?),
+            operation: self.operation()?,
+        })
+    }
+
     fn entry(&mut self) -> Option<Entry> {
         let mut removed = Processes::NONE;
         for word in &mut removed.0 {
@@ -135,11 +149,7 @@ impl Reader<'_> {
         }
         let mut requests = Vec::with_capacity(len);
         for _ in 0..len {
-            requests.push(Request {
-                origin: Peer(u16::from_le_bytes(self.take()?)),
-                number: u32::from_le_bytes(self.take()?),
-                operation: self.operation()?,
-            });
+            requests.push(self.request()?);
         }
         Some(Entry { removed, requests })
     }
@@ -151,10 +161,7 @@ impl Message {
         let mut to = Writer(Vec::with_capacity(64));
         to.put(&self.view.to_le_bytes());
         match &self.body {
-            Body::Request(number, operation) => to
-                .put(&[0])
-                .put(&number.to_le_bytes())
-                .operation(*operation),
+            Body::Request(request) => to.put(&[0]).request(request),
             Body::Prepare(ballot) => to.put(&[1]).ballot(*ballot),
             Body::Promise(ballot, None) => to.put(&[2]).ballot(*ballot),
             Body::Promise(ballot, Some((its, entry))) => {
@@ -166,6 +173,7 @@ impl Message {
             Body::Decided(view, entry) => to.put(&[7]).put(&view.to_le_bytes()).entry(entry),
             Body::Behind => to.put(&[8]),
             Body::Removed => to.put(&[9]),
+            Body::Gone => to.put(&[10]),
         };
         to.0
     }
@@ -175,7 +183,7 @@ impl Message {
         let mut from = Reader(bytes);
         let view = u64::from_le_bytes(from.take()?);
         let body = match from.byte()? {
-            0 => Body::Request(u32::from_le_bytes(from.take()?), from.operation()?),
+            0 => Body::Request(from.request()?),
             1 => Body::Prepare(from.ballot()?),
             2 => Body::Promise(from.ballot()?, None),
             3 => Body::Promise(from.ballot()?, Some((from.ballot()?, from.entry()?))),
@@ -185,6 +193,7 @@ impl Message {
             7 => Body::Decided(u64::from_le_bytes(from.take()?), from.entry()?),
             8 => Body::Behind,
             9 => Body::Removed,
+            10 => Body::Gone,
             _ => return None,
         };
         from.0.is_empty().then_some(Message { view, body })
