@@ -7,5 +7,7 @@ mod directory;
 mod model;
 #[path = "groups/schedules.rs"]
 mod schedules;
+#[path = "groups/threads.rs"]
+mod threads;
 #[path = "groups/world.rs"]
 mod world;

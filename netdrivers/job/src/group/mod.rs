@@ -4,15 +4,21 @@ mod agreement;
 mod directory;
 mod entry;
 mod error;
+mod frame;
 mod message;
 mod processes;
+mod service;
+mod verdicts;
 
 pub use agreement::{Agreement, Outbox, Verdict};
 pub use directory::{Completion, Delivery, Directory, FrozenGroup, Group, Member, Outcome};
 pub use entry::{Entry, Name, Operation, Request};
 pub use error::GroupError;
+pub use frame::{GroupComposition, GroupHeader};
 pub use message::{Ballot, MESSAGE_LEN, Message};
 pub use processes::Processes;
+pub use service::{GroupPort, Groups, Received};
+pub use verdicts::Verdicts;
 
 /// The most bytes of a group's name.
 pub const NAME_LEN: usize = 32;
