@@ -15,7 +15,7 @@
 use pombo_collective::topology::{Ring, Topology};
 use pombo_collective::{
     Blocks, CommCall, Cut, Distributor, NoOperator, OperationBuffers, Protocol, Segments,
-    SharedBytes, SharedMemory, Step, broadcast, gather, scatter,
+    SharedBytes, SharedMemory, broadcast, gather, scatter,
 };
 use pombo_job::group::{FrozenGroup, GroupComposition, GroupHeader, Groups, Verdicts};
 use pombo_kernel::prelude::*;
