@@ -487,7 +487,7 @@ impl Agreement {
                     if !self.has_work() || now < self.lead_at || self.is_minority() {
                         return;
                     }
-                    let round = self.promised.round + 1;
+                    let round = self.promised.round.saturating_add(1);
                     self.ballot = Ballot {
                         round,
                         leader: self.me.0,

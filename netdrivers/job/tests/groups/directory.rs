@@ -1,7 +1,9 @@
 //! The directory against the model, entry by entry.
 
 use crate::model::{Answer, Model};
-use pombo_job::group::{Completion, Directory, Entry, Name, Operation, Outcome, Request};
+use pombo_job::group::{
+    Completion, Directory, Entry, MESSAGE_LEN, Message, Name, Operation, Outcome, Request,
+};
 use pombo_kernel::Peer;
 use proptest::prelude::*;
 
@@ -64,6 +66,19 @@ pub(crate) fn operation(kind: u8, name: u8, count: u16) -> Operation {
 }
 
 proptest! {
+    /// What is no message is refused, and what is one is written as it was read.
+    #[test]
+    fn any_bytes_are_a_message_or_none(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), kind in 0..12_u8) {
+        if let Some(byte) = bytes.get_mut(8) {
+            *byte = kind;
+        }
+        if let Some(message) = Message::from_bytes(&bytes) {
+            let written = message.to_bytes();
+            prop_assert!(written.len() <= MESSAGE_LEN);
+            prop_assert_eq!(Message::from_bytes(&written), Some(message));
+        }
+    }
+
     /// Members, numbers and answers are the model's; a message is delivered to those who are members since its view.
     #[test]
     fn a_directory_is_names_with_lists_of_members(
