@@ -306,6 +306,26 @@ fn a_farm_without_mpi_on_four_hosts() {
 /// The result of eight ranks.
 const PI: &str = "pi is 3.141592554 after 1000 tasks\n";
 
+/// Eight processes on four hosts join and leave groups at random; all end with the same members.
+#[test]
+fn groups_on_four_hosts_are_the_same_everywhere() {
+    let _alone = alone();
+    let test = here!(groups_on_four_hosts_are_the_same_everywhere);
+    on_hosts(test, HOSTS, |hosts| {
+        for net in NETS {
+            let Some(mut command) = job(hosts) else {
+                return;
+            };
+            command.env("POMBO_NET", net).env("POMBO_FAULT_LOSS", "5");
+            let outcome = finish(command.arg(example("groups")).arg("1"));
+            let lines = outcome.out.lines();
+            let texts: Vec<_> = lines.filter_map(|line| line.split_once(": ")).collect();
+            assert_eq!((outcome.code, texts.len()), (0, 8), "{outcome:?}");
+            assert!(texts.iter().all(|(_, text)| *text == texts[0].1), "{texts:?}");
+        }
+    });
+}
+
 /// Of two ranks the one that writes dies, or one in the middle; the log is whole and the same on all that are left. Those
 /// of the victim's host may be among them: Hydra ends them, as fast as it can.
 #[test]

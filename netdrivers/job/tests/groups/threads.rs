@@ -2,6 +2,7 @@
 
 use pombo_job::group::{GroupComposition, GroupError, GroupHeader, Groups};
 use pombo_kernel::prelude::*;
+use pombo_kernel::{Endpoint, Port, Selected};
 use pombo_netdrivers::Loopback;
 use std::time::Duration;
 
@@ -205,6 +206,61 @@ fn a_leader_ends() {
                         .expect("all that are left");
                 }
                 assert_eq!(groups.processes(), [Peer(3)]);
+            });
+        }
+    });
+}
+
+header! {
+    /// Another protocol over the same channel.
+    struct Topic { number: u8 }
+}
+
+/// Groups are one port of an endpoint, beside another protocol.
+#[test]
+fn groups_are_one_more_port() {
+    type Both = Endpoint<
+        Loopback,
+        (
+            Port<GroupHeader, Lent<'static>, GroupComposition<16, 128>>,
+            Port<Topic, Lent<'static>, Selected>,
+        ),
+    >;
+    std::thread::scope(|scope| {
+        for channel in Loopback::world(2) {
+            scope.spawn(|| {
+                let mut both = Both::two(channel).expect("two ports");
+                let mut groups = Groups::new(&mut both.port::<0>()).expect("groups");
+                let own = groups
+                    .join(&mut both.port::<0>(), "both", LONG)
+                    .expect("a member");
+                groups
+                    .barrier(&mut both.port::<0>(), "both", 2, LONG)
+                    .expect("both");
+                let others = groups.members("both").expect("members");
+                let other = others
+                    .iter()
+                    .find(|member| **member != own)
+                    .expect("another");
+                both.port::<1>()
+                    .send(other.peer, Topic { number: 7 }, b"beside")
+                    .expect("a send");
+                groups
+                    .broadcast(&mut both.port::<0>(), "both", b"above", LONG)
+                    .expect("a member");
+                let mut text = [0; 8];
+                let envelope = both
+                    .port::<1>()
+                    .recv(Topic::number(7), &mut text)
+                    .expect("a message");
+                assert_eq!(&text[..envelope.len()], b"beside");
+                let message = groups
+                    .recv(&mut both.port::<0>(), "both", &mut text, LONG)
+                    .expect("a message");
+                assert_eq!(&text[..message.len], b"above");
+                groups
+                    .barrier(&mut both.port::<0>(), "both", 2, LONG)
+                    .expect("both");
             });
         }
     });
