@@ -92,6 +92,7 @@ fn run(
         None => time,
     };
     let mut operations = 0;
+    eprintln!("rank {me} begins");
     while begin.elapsed() < end {
         let name = random.below(NAMES.len() as u64) as usize;
         messages.receive(&mut groups, port, name)?;
