@@ -22,6 +22,10 @@ pub trait DeathSource {
     /// may join later have peers that have not.
     fn has_started(&self, peer: Peer) -> bool;
 
+    /// Returns whether that peer counts as dead because it does not answer: its process may be alive. Other dead peers
+    /// are known to have ended.
+    fn is_unreachable(&self, peer: Peer) -> bool;
+
     /// Returns whether that dead peer has ended in good order.
     fn has_finished(&self, peer: Peer) -> bool;
 

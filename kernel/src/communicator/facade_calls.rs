@@ -184,6 +184,23 @@ pub trait PointToPointExt: PointToPoint {
     fn is_querying(&mut self, pattern: &<Self::Header as Header>::Pattern) -> bool {
         self.engine().state.is_querying(pattern)
     }
+
+    /// Makes progress, or lets the channel wait for at most `nanoseconds` ns if there is none: for protocols with timers,
+    /// as [`PointToPoint::progress_or_wait`].
+    ///
+    /// # Errors
+    /// [`Error::Channel`] when the channel is broken.
+    fn progress_or_wait_timeout(&mut self, idle: &mut u32, nanoseconds: u64) -> Result<(), Error> {
+        let mut engine = self.engine();
+        let moved = engine.progress()?;
+        let deadline = Some(engine.after(nanoseconds));
+        engine.pause(moved, idle, deadline)
+    }
+
+    /// Returns the channel below.
+    fn channel_below(&mut self) -> &Self::Channel {
+        self.engine().channel
+    }
 }
 
 impl<T: PointToPoint> PointToPointExt for T {}

@@ -85,6 +85,7 @@ pub mod call_site;
 mod enter_leave;
 pub mod environment;
 mod fixed_string;
+pub mod group;
 mod host_map;
 mod job_channel;
 pub mod log;
