@@ -1,4 +1,4 @@
-//! A lock for threads of one process: a thread that finds it taken sleeps. `loopback` uses it.
+//! A lock for threads of one process: a thread that finds it taken sleeps. `loopback` and `mailbox` use it.
 
 use crate::futex;
 use core::cell::UnsafeCell;
@@ -36,10 +36,23 @@ impl<T> Lock<T> {
         f(unsafe { &mut *self.guarded.get() })
     }
 
-    fn take(&self) {
+    /// Runs `f` as [`Self::with`] does, if the lock is free; else returns `None`.
+    pub(crate) fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.try_take().then(|| {
+            let _taken = Taken(&self.word);
+            // SAFETY: until `_taken` is dropped the word excludes all other threads, and the reference ends before.
+            f(unsafe { &mut *self.guarded.get() })
+        })
+    }
+
+    fn try_take(&self) -> bool {
         let (took, found) = (Ordering::Acquire, Ordering::Relaxed);
         let taken = self.word.compare_exchange(FREE, TAKEN, took, found);
-        if taken.is_err() {
+        taken.is_ok()
+    }
+
+    fn take(&self) {
+        if !self.try_take() {
             self.wait();
         }
     }

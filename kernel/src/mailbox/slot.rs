@@ -449,8 +449,11 @@ impl<B: Buffers> Slot<B> {
         let mut dropped = None;
         if let Some(ticket) = self.stale[number] {
             let completed = port.claim(ticket).ok()??;
-            let message = completed.envelope?;
-            dropped = Some((message.peer(), message.header().address(buried.peer)));
+            self.stale[number] = None;
+            dropped = completed.envelope.map(|message| {
+                let gone = message.header().address(buried.peer);
+                (message.peer(), gone)
+            });
         }
         let nothing = B::provide(None, 0, Use::Class)?;
         self.stale[number] = port.irecv(Wanted::stale(buried), nothing).ok();
