@@ -36,13 +36,17 @@ impl<T> Lock<T> {
         f(unsafe { &mut *self.guarded.get() })
     }
 
-    /// Runs `f` as [`Self::with`] does, if the lock is free; else returns `None`.
-    pub(crate) fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
-        self.try_take().then(|| {
-            let _taken = Taken(&self.word);
-            // SAFETY: until `_taken` is dropped the word excludes all other threads, and the reference ends before.
-            f(unsafe { &mut *self.guarded.get() })
-        })
+    /// Runs `f` as [`Self::with`] does if the lock is free.
+    ///
+    /// # Errors
+    /// Returns `f` if it is taken.
+    pub(crate) fn try_with<R, F: FnOnce(&mut T) -> R>(&self, f: F) -> Result<R, F> {
+        if !self.try_take() {
+            return Err(f);
+        }
+        let _taken = Taken(&self.word);
+        // SAFETY: until `_taken` is dropped the word excludes all other threads, and the reference ends before.
+        Ok(f(unsafe { &mut *self.guarded.get() }))
     }
 
     fn try_take(&self) -> bool {

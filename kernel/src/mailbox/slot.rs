@@ -64,22 +64,73 @@ impl Ring {
         held: 0,
     };
 
-    fn head(&self) -> Option<Ticket> {
-        (self.posted > 0).then(|| self.tickets[usize::from(self.first)])
+    fn at(&self, place: u8) -> usize {
+        (usize::from(self.first) + usize::from(place)) % MAX_BUFFERS
+    }
+
+    fn ticket(&self, place: u8) -> Ticket {
+        self.tickets[self.at(place)]
     }
 
     fn push(&mut self, ticket: Ticket) {
-        let at = (usize::from(self.first) + usize::from(self.posted)) % MAX_BUFFERS;
-        self.tickets[at] = ticket;
+        self.tickets[self.at(self.posted)] = ticket;
         self.posted += 1;
     }
 
-    fn pop(&mut self) -> Option<Ticket> {
-        let head = self.head()?;
+    /// Removes a receive; those before it move up.
+    fn remove(&mut self, place: u8) -> Ticket {
+        let ticket = self.ticket(place);
+        for place in (0..place).rev() {
+            self.tickets[self.at(place + 1)] = self.ticket(place);
+        }
         self.first = (self.first + 1) % MAX_BUFFERS as u8;
         self.posted -= 1;
-        Some(head)
+        ticket
     }
+}
+
+/// The place of a message.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    class: u8,
+    place: u8,
+}
+
+/// The state of a receive, with the sender and the number of its message.
+enum State {
+    Posted,
+    Arriving(Peer, u32),
+    Here(Peer, u32),
+    /// Without a message.
+    Ended,
+}
+
+impl State {
+    #[inline]
+    fn of<B: Buffers, C: Config>(port: &mut impl Port<B, C>, ticket: Ticket) -> Self {
+        match port.peek(ticket) {
+            Ok(Some(peeked)) => match (peeked.envelope, peeked.outcome) {
+                (Some(message), Ok(_)) => {
+                    State::Here(message.peer(), message.header().number.get())
+                }
+                _ => State::Ended,
+            },
+            Ok(None) => match port.awaited(ticket) {
+                Some(Awaited::Data(from, mail)) => State::Arriving(from, mail.number.get()),
+                _ => State::Posted,
+            },
+            Err(_) => State::Ended,
+        }
+    }
+}
+
+/// Returns the numbers of the bits that are set.
+fn bits(mut set: u64) -> impl Iterator<Item = u8> {
+    core::iter::from_fn(move || {
+        let bit = (set != 0).then(|| set.trailing_zeros() as u8);
+        set &= set.wrapping_sub(1);
+        bit
+    })
 }
 
 /// The large message that a mailbox takes at present.
@@ -211,87 +262,68 @@ impl<B: Buffers> Slot<B> {
         }
     }
 
-    /// Returns the class of the message to retrieve next. No message passes an earlier one of its sender that a buffer
-    /// has taken.
+    /// Returns the class of the message to retrieve next, and its place in the class. No message passes an earlier one of
+    /// its sender that a buffer has taken.
     pub(super) fn find<C: Config>(
         &mut self,
         port: &mut impl Port<B, C>,
         classes: SizeClasses,
-    ) -> Option<u8> {
+    ) -> Option<Found> {
         self.open_classes(port, classes);
-        let mut complete = self.open;
-        while complete != 0 {
-            let class = complete.trailing_zeros() as u8;
-            complete &= complete - 1;
-            let head = self.rings[ring_of(class)].head();
-            let Some(head) = head else {
+        for class in bits(self.open) {
+            if self.rings[ring_of(class)].posted == 0 {
                 self.fill_up(port, class, classes);
-                continue;
-            };
-            let Ok(Some(peeked)) = port.peek(head) else {
-                continue;
-            };
-            let Some(message) = peeked.envelope.filter(|_| peeked.outcome.is_ok()) else {
-                return Some(class);
-            };
-            let (from, number) = (message.peer(), message.header().number.get());
-            if !self.is_passing(port, class, from, number) {
-                return Some(class);
+            }
+            let ring = &self.rings[ring_of(class)];
+            for place in 0..ring.posted {
+                match State::of(port, ring.ticket(place)) {
+                    State::Posted => break,
+                    State::Arriving(..) => {}
+                    State::Here(from, number) if self.is_passing(port, from, number) => {}
+                    State::Here(..) | State::Ended => return Some(Found { class, place }),
+                }
             }
         }
         None
     }
 
-    /// Returns whether an earlier message of that process is in the buffer of another class, or on its way there.
+    /// Returns whether an earlier message of that process is in a buffer, or on its way there.
     fn is_passing<C: Config>(
-        &mut self,
+        &self,
         port: &mut impl Port<B, C>,
-        class: u8,
-        from: Peer,
+        sender: Peer,
         number: u32,
     ) -> bool {
-        let mut others = self.open & !(1 << class);
-        while others != 0 {
-            let other = others.trailing_zeros() as u8;
-            others &= others - 1;
-            let Some(head) = self.rings[ring_of(other)].head() else {
-                continue;
-            };
-            let (sender, mail) = match port.awaited(head) {
-                Some(Awaited::Data(sender, mail)) => (sender, mail),
-                Some(_) => continue,
-                None => match port.peek(head) {
-                    Ok(Some(peeked)) if peeked.outcome.is_ok() => match peeked.envelope {
-                        Some(message) => (message.peer(), message.header()),
-                        None => continue,
-                    },
-                    _ => continue,
-                },
-            };
-            if sender == from && number.wrapping_sub(mail.number.get()) as i32 > 0 {
-                return true;
+        for class in bits(self.open) {
+            let ring = &self.rings[ring_of(class)];
+            for place in 0..ring.posted {
+                match State::of(port, ring.ticket(place)) {
+                    State::Posted => break,
+                    State::Ended => {}
+                    State::Arriving(from, its) | State::Here(from, its) => {
+                        if from == sender && number.wrapping_sub(its).cast_signed() > 0 {
+                            return true;
+                        }
+                    }
+                }
             }
         }
         false
     }
 
-    /// Takes the message that [`Slot::find`] has found, which may have ended without one.
+    /// Takes the message that [`Slot::find`] has found; `None` if its receive has ended without one.
     pub(super) fn take<C: Config>(
         &mut self,
         port: &mut impl Port<B, C>,
-        class: u8,
+        Found { class, place }: Found,
         classes: SizeClasses,
     ) -> Result<Option<Letter<B::In>>, Error> {
         let ring = &mut self.rings[ring_of(class)];
-        let Some(ticket) = ring.pop() else {
-            return Ok(None);
-        };
-        let Some(completed) = port.claim(ticket)? else {
+        let Some(completed) = port.claim(ring.remove(place))? else {
             return Ok(None);
         };
         ring.held += 1;
-        let letter = self.letter(class, completed);
-        match letter {
+        match self.letter(class, completed) {
             Some((letter, true)) => Ok(Some(letter)),
             // Its sender was lost, or is of another kind and sends what is too long.
             Some((letter, false)) => {
@@ -415,8 +447,8 @@ impl<B: Buffers> Slot<B> {
             let _ = port.release(first);
         }
         for ring in &mut self.rings {
-            while let Some(ticket) = ring.pop() {
-                let _ = port.release(ticket);
+            while ring.posted > 0 {
+                let _ = port.release(ring.remove(0));
             }
             ring.held = 0;
         }

@@ -33,6 +33,8 @@ pub struct System<L: Channel, B: Buffers, C: Config> {
     /// The number of the mailbox whose messages to earlier ones are looked for next, and how many numbers have such.
     next_stale: usize,
     buried: usize,
+    /// How many of these are still to be looked at since something has arrived.
+    sweep: usize,
 }
 
 /// The result of a post.
@@ -88,6 +90,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             posts: 0,
             next_stale: 0,
             buried: 0,
+            sweep: 0,
         })
     }
 
@@ -130,9 +133,10 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         let moved = self.endpoint.port::<LETTERS>().check_messages()?;
         if moved {
             self.names.serve(&mut self.endpoint.port::<CONTROL>())?;
-            if self.buried > 0 {
-                self.drop_stale();
-            }
+            self.sweep = self.buried;
+        }
+        if self.sweep > 0 {
+            self.drop_stale();
         }
         Ok(moved)
     }
@@ -268,7 +272,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         Ok(())
     }
 
-    /// Drops messages to destroyed mailboxes, and tells their senders: of some mailboxes in every round.
+    /// Drops messages to destroyed mailboxes, and tells their senders: of some mailboxes in every round, until all have had
+    /// their turn since something has arrived.
     #[cold]
     fn drop_stale(&mut self) {
         const ROUND: usize = 8;
@@ -276,11 +281,20 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         for _ in 0..ROUND.min(slots.len()) {
             self.next_stale = (self.next_stale + 1) % slots.len();
             let slot = &mut slots[self.next_stale];
-            let letter = slot.drop_stale(&mut self.endpoint.port::<LETTERS>(), LETTERS);
-            let control = &mut self.endpoint.port::<CONTROL>();
-            let large = slot.drop_stale(control, CONTROL);
-            for (from, gone) in [letter, large].into_iter().flatten() {
-                self.names.tell_gone(control, from, gone);
+            if slot.buried.is_none() {
+                continue;
+            }
+            self.sweep = self.sweep.saturating_sub(1);
+            loop {
+                let letter = slot.drop_stale(&mut self.endpoint.port::<LETTERS>(), LETTERS);
+                let control = &mut self.endpoint.port::<CONTROL>();
+                let large = slot.drop_stale(control, CONTROL);
+                for (from, gone) in [letter, large].into_iter().flatten() {
+                    self.names.tell_gone(control, from, gone);
+                }
+                if letter.is_none() && large.is_none() {
+                    break;
+                }
             }
         }
     }
@@ -373,8 +387,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     pub fn retrieve(&mut self, address: Address) -> Result<Option<LetterOf<B>>, Error> {
         let slot = live(self.slots.as_mut(), self.endpoint.me(), address)?;
         let letters = &mut self.endpoint.port::<LETTERS>();
-        while let Some(class) = slot.find(letters, self.classes) {
-            if let Some(letter) = slot.take(letters, class, self.classes)? {
+        while let Some(found) = slot.find(letters, self.classes) {
+            if let Some(letter) = slot.take(letters, found, self.classes)? {
                 return Ok(Some(letter));
             }
         }

@@ -55,10 +55,11 @@ const WANTED: u32 = 2;
 /// next round ends in the same way.
 const COURTESY: u32 = 64;
 
+/// What a thread does next that waits.
 enum Step<R> {
     Over(R),
-    Drive,
     Park(Flag),
+    Yield,
 }
 
 impl<T: Driven> HandOver<T> {
@@ -83,22 +84,19 @@ impl<T: Driven> HandOver<T> {
         })
     }
 
+    #[inline]
     fn locked<R>(&self, f: impl FnOnce(&mut Turn<T>) -> R) -> R {
-        let mut f = Some(f);
         // The lock is mostly free: then nobody need know.
-        let got = self.turn.try_with(|turn| f.take().map(|f| f(turn)));
-        if let Some(Some(result)) = got {
-            return result;
-        }
+        let f = match self.turn.try_with(f) {
+            Ok(result) => return result,
+            Err(f) => f,
+        };
         if self.word.fetch_add(WANTED, Ordering::AcqRel) & ASLEEP != 0 {
             self.bell.ring();
         }
         self.turn.with(|turn| {
             self.word.fetch_sub(WANTED, Ordering::AcqRel);
-            match f.take() {
-                Some(f) => f(turn),
-                None => unreachable!("the first try has not run it"),
-            }
+            f(turn)
         })
     }
 
@@ -112,31 +110,46 @@ impl<T: Driven> HandOver<T> {
         mut look: impl FnMut(&mut T) -> Result<Option<R>, T::Error>,
         want: impl Fn() -> T::Want,
     ) -> Result<Option<R>, T::Error> {
+        let (mut is_driver, mut idle) = (false, 0);
         loop {
             let step = self.locked(|turn| {
-                match look(&mut turn.value).transpose() {
-                    Some(found) => return turn.leave(Step::Over(found.map(Some))),
-                    None if turn.value.is_over(deadline) => {
-                        return turn.leave(Step::Over(Ok(None)));
+                // The others may have changed what is looked for.
+                let mut over = look(&mut turn.value).map(|found| found.map(Some));
+                if let Ok(None) = over {
+                    if !is_driver && turn.is_driven {
+                        if turn.value.is_over(deadline) {
+                            return Step::Over(Ok(None));
+                        }
+                        let flag = Flag::new();
+                        turn.parked.push((want(), flag.clone()));
+                        return Step::Park(flag);
                     }
-                    None => {}
+                    (is_driver, turn.is_driven) = (true, true);
+                    over = self.rounds(turn, &mut idle, deadline, &mut look);
                 }
-                if !turn.is_driven {
-                    turn.is_driven = true;
-                    return Step::Drive;
+                match over.transpose() {
+                    Some(over) => turn.leave(is_driver, Step::Over(over)),
+                    None => Step::Yield,
                 }
-                let flag = Flag::new();
-                turn.parked.push((want(), flag.clone()));
-                Step::Park(flag)
             });
             match step {
                 Step::Over(result) => return result,
-                Step::Drive => return self.drive(deadline, look),
+                Step::Yield => self.let_others(),
                 Step::Park(flag) => {
                     flag.wait(deadline);
                     self.locked(|turn| turn.parked.retain(|(_, its)| !its.is(&flag)));
                 }
             }
+        }
+    }
+
+    /// Lets the threads that want the lock have it.
+    fn let_others(&self) {
+        for _ in 0..COURTESY {
+            if self.word.load(Ordering::Acquire) < WANTED {
+                break;
+            }
+            yield_now();
         }
     }
 
@@ -177,43 +190,6 @@ impl<T: Driven> HandOver<T> {
         });
     }
 
-    fn drive<R>(
-        &self,
-        deadline: Option<u64>,
-        mut look: impl FnMut(&mut T) -> Result<Option<R>, T::Error>,
-    ) -> Result<Option<R>, T::Error> {
-        let (mut idle, mut resumed) = (0, false);
-        loop {
-            let over = self.turn.with(|turn| {
-                // The others may have changed what is looked for.
-                let found = match core::mem::replace(&mut resumed, true) {
-                    true => look(&mut turn.value).map(|found| found.map(Some)),
-                    false => Ok(None),
-                };
-                let result = match found {
-                    Ok(None) => self.rounds(turn, &mut idle, deadline, &mut look),
-                    found => found,
-                };
-                let result = match result {
-                    Ok(None) => return None,
-                    Ok(Some(found)) => Ok(found),
-                    Err(error) => Err(error),
-                };
-                turn.is_driven = false;
-                turn.leave(Some(result))
-            });
-            if let Some(found) = over {
-                return found;
-            }
-            for _ in 0..COURTESY {
-                if self.word.load(Ordering::Acquire) < WANTED {
-                    break;
-                }
-                yield_now();
-            }
-        }
-    }
-
     /// Makes progress until `look` has found something (`Some`), the deadline has passed (`Some` of `None`), or another
     /// thread wants the lock (`None`).
     #[inline]
@@ -225,16 +201,18 @@ impl<T: Driven> HandOver<T> {
         look: &mut impl FnMut(&mut T) -> Result<Option<R>, T::Error>,
     ) -> Result<Option<Option<R>>, T::Error> {
         loop {
-            if turn.value.progress()? {
+            let moved = turn.value.progress()?;
+            if moved {
                 *idle = 0;
                 turn.wake_ready();
                 if let Some(found) = look(&mut turn.value)? {
                     return Ok(Some(Some(found)));
                 }
-            } else {
-                if deadline.is_some() && turn.value.is_over(deadline) {
-                    return Ok(Some(look(&mut turn.value)?));
-                }
+            }
+            if deadline.is_some() && turn.value.is_over(deadline) {
+                return Ok(Some(None));
+            }
+            if !moved {
                 self.pause(turn, *idle, deadline)?;
                 *idle = idle.saturating_add(1);
             }
@@ -276,7 +254,8 @@ impl<T: Driven> Turn<T> {
     }
 
     /// Leaves the turn to others: if nobody drives, one that is parked is to.
-    fn leave<R>(&mut self, result: R) -> R {
+    fn leave<R>(&mut self, is_driver: bool, result: R) -> R {
+        self.is_driven &= !is_driver;
         if !self.is_driven
             && let Some((_, flag)) = self.parked.pop()
         {

@@ -11,7 +11,7 @@ fn bytes(len: usize) -> Vec<u8> {
 #[test]
 fn a_large_message_passes_a_class_without_buffers() {
     let world = world(2, SizeClasses::default());
-    served(&world[1..], || {
+    served(&world, || {
         let mine = world[0].create("large", LONG).expect("a new name");
         let to = world[1].clone_mailbox("large", LONG).expect("there");
         let mut held = Vec::new();
@@ -39,7 +39,7 @@ fn a_large_message_passes_a_class_without_buffers() {
 #[test]
 fn a_large_message_may_be_short_and_several_wait_in_order() {
     let world = world(2, SizeClasses::new(6, 2));
-    served(&world[1..], || {
+    served(&world, || {
         let mine = world[0].create("large", LONG).expect("a new name");
         let to = world[1].clone_mailbox("large", LONG).expect("there");
         let lengths = [0, 1, 100, 100_000, 7, 1_000_000];
