@@ -85,7 +85,6 @@ fn a_silent_keeper_is_a_time_out_and_its_answer_is_undone() {
 #[test]
 fn a_mailbox_that_vanished_is_an_error_everywhere() {
     let world = world(2, SizeClasses::default());
-    let mine = world[0].create("soon gone", LONG);
     let mine = served(&world[1..], || world[0].create("soon gone", LONG)).expect("a new name");
     let clone = served(&world[..1], || world[1].clone_mailbox("soon gone", LONG)).expect("there");
     let here = mine.clone();
