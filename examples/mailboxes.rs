@@ -62,7 +62,7 @@ fn distribute<L: Channel + Send>(
     let workers = workers.collect::<Result<Vec<_>, _>>()?;
     let (mut next, mut sum) = (0, 0.0);
     let mut message = Message::new();
-    let mut give = |to: &Mailbox<L>| {
+    let mut give = |to: &Mailbox<L>| -> Result<(), Error> {
         if next < TASKS {
             message.clear();
             to.post(message.pack(next))?;

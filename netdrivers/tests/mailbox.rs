@@ -9,6 +9,8 @@ mod large;
 mod names;
 #[path = "mailbox/threads.rs"]
 mod threads;
+#[path = "mailbox/tokens.rs"]
+mod tokens;
 
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::mailbox::{Mailbox, Mailboxes, Message, SizeClasses};
