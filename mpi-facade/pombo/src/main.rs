@@ -14,6 +14,7 @@ mod helper;
 mod info;
 mod install;
 mod library;
+mod mailbox_table;
 mod measure;
 mod procfs;
 mod run;
