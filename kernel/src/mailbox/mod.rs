@@ -46,6 +46,8 @@ mod header;
 mod name;
 mod requests;
 mod slot;
+#[cfg(test)]
+mod static_tests;
 mod system;
 mod values;
 

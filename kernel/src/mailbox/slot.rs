@@ -288,12 +288,7 @@ impl<B: Buffers> Slot<B> {
     }
 
     /// Returns whether an earlier message of that process is in a buffer, or on its way there.
-    fn is_passing<C: Config>(
-        &self,
-        port: &mut impl Port<B, C>,
-        sender: Peer,
-        number: u32,
-    ) -> bool {
+    fn is_passing<C: Config>(&self, port: &mut impl Port<B, C>, sender: Peer, number: u32) -> bool {
         for class in bits(self.open) {
             let ring = &self.rings[ring_of(class)];
             for place in 0..ring.posted {
