@@ -96,6 +96,7 @@ mod forward;
 mod frame;
 pub mod header;
 pub mod layout;
+pub mod mailbox;
 pub mod matching;
 pub mod memory;
 pub mod network;

@@ -167,6 +167,11 @@ pub trait PointToPointExt: PointToPoint {
         self.engine().state.posted_pattern(ticket)
     }
 
+    /// Returns whether that peer is lost and every frame that it sent has arrived.
+    fn is_lost(&mut self, peer: Peer) -> bool {
+        self.engine().state.is_dead(peer)
+    }
+
     /// Ends an unmatched receive with [`Error::PeerLost`]: for a caller that gives up a receive from any source because
     /// that peer is lost.
     fn fail_receive(&mut self, ticket: Ticket, peer: Peer) {

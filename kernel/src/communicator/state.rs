@@ -110,6 +110,12 @@ impl<H: Header, C: Config> State<H, C> {
         self.peer_states.as_mut().get_mut(peer.index())
     }
 
+    /// Returns whether that peer is lost and every frame that it sent has arrived.
+    pub(crate) fn is_dead(&self, peer: Peer) -> bool {
+        let peers = self.peer_states.as_ref();
+        peers.get(peer.index()).is_some_and(|state| state.dead)
+    }
+
     /// Returns the flow-control state of a peer, if the composition has it.
     pub(crate) fn flow(&mut self, peer: Peer) -> Option<&mut FlowControl<H>> {
         self.peer_states.as_mut().get_mut(peer.index())?.flow()

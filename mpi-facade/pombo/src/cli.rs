@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 use crate::error::Error;
 use crate::version::VERSION;
 use crate::{
-    bench, capture, configure, demo, explain, info, install, join, measure, run, setup, simulate,
-    site_jobs, tree,
+    bench, capture, configure, demo, explain, info, install, join, mailbox_table, measure, run,
+    setup, simulate, site_jobs, tree,
 };
 
 /// Run message-passing programs on this machine
@@ -74,6 +74,8 @@ enum Action {
     Bench(bench::Options),
     /// Measure what messages cost on a network, and write it to a file
     Measure(measure::Options),
+    /// Tell what the buffers of a mailbox take
+    Mailbox(mailbox_table::Options),
     /// Print the latency of broadcast trees for given times of a message, and the best tree
     Tree(tree::Options),
     /// Simulate broadcasts over sites, along fixed trees and along a spanning tree that adapts to changes
@@ -102,6 +104,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),
         Action::Measure(options) => measure::main(&options),
+        Action::Mailbox(options) => mailbox_table::main(&options),
         Action::Tree(options) => tree::main(&options),
         Action::Simulate(options) => simulate::main(&options),
         Action::Sites(options) => site_jobs::main(&options),

@@ -16,6 +16,7 @@ mod info;
 mod install;
 mod join;
 mod library;
+mod mailbox_table;
 mod measure;
 mod mpi_names;
 mod procfs;
