@@ -19,11 +19,17 @@ use crate::settings;
 use crate::world_allgather::world_allgather;
 use alloc::boxed::Box;
 use core::ffi::c_int;
+#[cfg(feature = "diagnostics")]
 use core::fmt::Write;
+#[cfg(feature = "diagnostics")]
+use pombo_job::Traffic;
+#[cfg(feature = "diagnostics")]
 use pombo_job::environment::variable;
 use pombo_job::log::{self, LogLine};
-use pombo_job::settings::{STATS_FILE, Variable};
-use pombo_job::{JobError, JoinError, Joined, Text, Traffic, WorldChannel};
+#[cfg(feature = "diagnostics")]
+use pombo_job::settings::STATS_FILE;
+use pombo_job::settings::Variable;
+use pombo_job::{JobError, JoinError, Joined, Text, WorldChannel};
 use pombo_kernel::{Channel, Limits};
 
 /// Joins the world that the environment names, or creates a world of one rank, by [`pombo_job::join`] like every
@@ -44,7 +50,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
         mut channel,
         hosts,
         launcher,
-    } = pombo_job::join::<RANKS, GroupBuffers>(settings::check_all(), FINGERPRINT)
+    } = pombo_job::join::<RANKS, GroupBuffers>(checked_settings(), FINGERPRINT)
         .map_err(turn_away)?;
     let single_copy = settings::SHM_SINGLE_COPY.read(settings::single_copy);
     channel
@@ -68,13 +74,21 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     world::begin(world, threads);
     info::describe_start(
         "maxprocs",
-        Text::<20>::of(format_args!("{size}")).as_bytes(),
+        Text::<20>::new().put_number(size as i64).as_bytes(),
     );
     info::describe_start("thread_level", phase::level().as_bytes());
     world::with(collective::open_multicast)?;
     #[cfg(feature = "progress-thread")]
     progress_thread::start().map_err(|error| refuse(&error))?;
     Ok(threads)
+}
+
+/// Checks all variables of this process. Without diagnostics only those that are read are checked, as they are read.
+fn checked_settings() -> Result<(), JobError> {
+    #[cfg(feature = "diagnostics")]
+    return settings::check_all();
+    #[cfg(not(feature = "diagnostics"))]
+    Ok(())
 }
 
 /// Waits for all ranks, flushes the last frames, and ends the world.
@@ -100,6 +114,7 @@ pub fn finalize() -> Result<(), CommError> {
         world.until(|world| Ok(world.kernel.channel_mut().is_settled().then_some(())))
     })?;
     if let Some(mut world) = world::end() {
+        #[cfg(feature = "diagnostics")]
         report(&mut world);
         world.kernel.channel_mut().leave();
         if let Some(launcher) = &mut world.launcher {
@@ -111,6 +126,7 @@ pub fn finalize() -> Result<(), CommError> {
 
 /// Appends this rank's counts of messages sent, and those of its frames between hosts, to the file that
 /// `POMBO_STATS_FILE` names.
+#[cfg(feature = "diagnostics")]
 fn report(world: &mut World) {
     let Some(path) = variable(STATS_FILE.name) else {
         return;
@@ -166,8 +182,14 @@ fn refuse(error: &JobError) -> Error {
 
 fn refuse_as(rank: usize, error: &JobError) -> Error {
     let mut line = LogLine::new();
+    line.put("pombo: rank ")
+        .put_number(rank as i64)
+        .put(" cannot join its job: ");
     // A line that is too long is truncated.
-    let _ = write!(line, "pombo: rank {rank} cannot join its job: {error}");
+    #[cfg(feature = "diagnostics")]
+    let _ = write!(line, "{error}");
+    #[cfg(not(feature = "diagnostics"))]
+    error.write_brief(&mut line);
     log::error(&line);
     Error::NotJoined
 }

@@ -33,6 +33,7 @@ pub mod error;
 pub mod error_codes;
 pub mod exchange;
 pub mod exit;
+#[cfg_attr(not(feature = "diagnostics"), path = "no_explanation.rs")]
 mod explanation;
 mod extensions;
 pub mod generalized;

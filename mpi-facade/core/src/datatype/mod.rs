@@ -16,6 +16,7 @@ mod pack_external;
 mod predefined;
 mod queries;
 mod shape;
+#[cfg_attr(not(feature = "layouts"), path = "no_type_layout.rs")]
 mod type_layout;
 
 pub use arrays::{Distributed, darray, subarray};
