@@ -1,7 +1,5 @@
 //! Start and end of MPI: `MPI_Init` and `MPI_Finalize`.
 
-use crate::attribute;
-use crate::buffered;
 use crate::collective;
 use crate::comm::{Comms, attributes};
 use crate::constants::*;
@@ -16,7 +14,7 @@ use crate::runtime::phase::{self, Phase, phase};
 use crate::runtime::progress_thread;
 use crate::runtime::world::{self, CommError, World};
 use crate::settings;
-use crate::world_allgather::world_allgather;
+use crate::world_barrier::world_barrier;
 use alloc::boxed::Box;
 use core::ffi::c_int;
 #[cfg(feature = "diagnostics")]
@@ -95,23 +93,28 @@ fn checked_settings() -> Result<(), JobError> {
 pub fn finalize() -> Result<(), CommError> {
     world::check_not_lent()?;
     // The flush is the next step, as it is refused where another call has the world.
-    buffered::flush_all()?;
+    flush_buffers()?;
     // The functions of attributes may still call all of MPI.
-    for comm in [MPI_COMM_SELF, MPI_COMM_WORLD] {
-        attribute::delete_all(comm)?;
+    let delete_attributes = world::with(|world| Ok(world.objects.delete_attributes))?;
+    if let Some(delete_attributes) = delete_attributes {
+        delete_attributes(MPI_COMM_SELF)?;
+        delete_attributes(MPI_COMM_WORLD)?;
+        flush_buffers()?;
     }
-    buffered::flush_all()?;
     #[cfg(feature = "progress-thread")]
     progress_thread::stop();
     // The other ranks may need repairs of this rank's broadcasts.
     world::with(|world| {
+        #[cfg(feature = "hosts")]
         world.until(|world| {
             let channel = world.kernel.channel_mut();
             Ok(channel.has_settled_groups().then_some(()))
         })?;
-        world_allgather(world, 0)?;
-        world.until(|world| Ok(world.kernel.is_flushed().then_some(())))?;
-        world.until(|world| Ok(world.kernel.channel_mut().is_settled().then_some(())))
+        world_barrier(world)?;
+        world.until(|world| {
+            let is_over = world.kernel.is_flushed() && world.kernel.channel_mut().is_settled();
+            Ok(is_over.then_some(()))
+        })
     })?;
     if let Some(mut world) = world::end() {
         #[cfg(feature = "diagnostics")]
@@ -122,6 +125,14 @@ pub fn finalize() -> Result<(), CommError> {
         }
     }
     Ok(())
+}
+
+/// Flushes the buffers of buffered sends, if there was one.
+fn flush_buffers() -> Result<(), CommError> {
+    match world::with(|world| Ok(world.objects.flush_buffers))? {
+        Some(flush) => flush(),
+        None => Ok(()),
+    }
 }
 
 /// Appends this rank's counts of messages sent, and those of its frames between hosts, to the file that
