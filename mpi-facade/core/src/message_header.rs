@@ -2,7 +2,10 @@
 
 use pombo_kernel::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Unobserved};
 use pombo_kernel::header::fold;
-use pombo_kernel::matching::Adaptive;
+#[cfg(feature = "fast-paths")]
+use pombo_kernel::matching::Adaptive as Matching;
+#[cfg(not(feature = "fast-paths"))]
+use pombo_kernel::matching::Linear as Matching;
 use pombo_kernel::{Capacities, Composition, Header, Pattern, Peer};
 use pombo_netdrivers::HeapStorage;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -130,7 +133,7 @@ pub const SEND_BUFFER_BYTES: usize = 64 << 20;
 pub type MpiComposition = Composition<
     U64,
     Rendezvous<EAGER>,
-    Adaptive,
+    Matching,
     HeapStorage,
     Capacities<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>,
     Unobserved,
