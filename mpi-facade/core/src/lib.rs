@@ -66,7 +66,7 @@ mod world_allgather;
 mod world_barrier;
 
 pub use error::CommError;
-pub use kernel::KERNEL_BYTES;
+pub use kernel::{KERNEL_BYTES, SLOT_BYTES};
 pub use pombo_kernel::Mode;
 pub use runtime::lock_free_queries::{is_main_thread, threads};
 pub use runtime::phase::{Phase, phase};

@@ -8,7 +8,8 @@ use clap::{Parser, Subcommand};
 use crate::error::Error;
 use crate::version::VERSION;
 use crate::{
-    bench, capture, demo, explain, info, install, measure, run, setup, simulate, site_jobs, tree,
+    bench, capture, demo, explain, info, install, measure, run, setup, simulate, site_jobs, size,
+    tree,
 };
 
 /// Run message-passing programs on this machine
@@ -67,6 +68,8 @@ enum Action {
     },
     /// Measure messages with our library and with every other MPI that is found
     Bench(bench::Options),
+    /// Print what the C library takes in programs that carry it, by composition and part
+    Size(size::Options),
     /// Measure what messages cost on a network, and write it to a file
     Measure(measure::Options),
     /// Print the latency of broadcast trees for given times of a message, and the best tree
@@ -94,6 +97,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
         Action::Install { prefix, force } => install::main(&prefix, force),
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),
+        Action::Size(options) => size::main(&options),
         Action::Measure(options) => measure::main(&options),
         Action::Tree(options) => tree::main(&options),
         Action::Simulate(options) => simulate::main(&options),

@@ -112,6 +112,8 @@ pub(crate) enum Error {
     NetworkFile { path: PathBuf, why: String },
     /// The measuring program failed.
     Measurement { why: String },
+    /// What a program carries is above its budget, or was to stay out of it.
+    Size { why: Vec<String> },
     /// The compiler failed.
     Compile { program: PathBuf },
 }
@@ -362,6 +364,7 @@ impl fmt::Display for Error {
                 why.trim_end()
             ),
             Error::Measurement { why } => write!(f, "the measuring program {why}"),
+            Error::Size { why } => write!(f, "{}", why.join("\n")),
             Error::Compile { program } => write!(
                 f,
                 "cannot compile {}; the compiler's messages stand above",

@@ -16,7 +16,7 @@ use crate::helper::{self, HELPER};
 use crate::library::{self, Library, SHARED, SONAME, STATIC};
 
 /// The header that programs are compiled with.
-const HEADER: &str = include_str!("../../abi/include/mpi.h");
+pub(crate) const HEADER: &str = include_str!("../../abi/include/mpi.h");
 /// The launcher's name in `bin`.
 const LAUNCHER: &str = "pombo";
 /// Links to the launcher.

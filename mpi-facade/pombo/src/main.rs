@@ -21,6 +21,7 @@ mod setup;
 mod simulate;
 mod site_jobs;
 mod sites;
+mod size;
 mod tree;
 mod variables;
 mod version;

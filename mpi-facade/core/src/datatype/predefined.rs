@@ -109,7 +109,10 @@ impl Predefined {
 
     /// Returns the standard's name.
     pub fn name(&self) -> &'static str {
-        NAMES.get(usize::from(self.place)).copied().unwrap_or_default()
+        NAMES
+            .get(usize::from(self.place))
+            .copied()
+            .unwrap_or_default()
     }
 
     const fn complete(mut self) -> Self {
@@ -371,7 +374,11 @@ mod tests {
     fn every_handle_is_found_once_and_strangers_are_not() {
         assert_eq!(all().count(), PREDEFINED.len());
         for (i, one) in PREDEFINED.iter().enumerate() {
-            assert!(PREDEFINED[..i].iter().all(|other| other.name() != one.name()));
+            assert!(
+                PREDEFINED[..i]
+                    .iter()
+                    .all(|other| other.name() != one.name())
+            );
         }
         for stranger in [
             0,
@@ -387,7 +394,10 @@ mod tests {
             assert_eq!(predefined(Datatype(stranger)), None);
         }
         // Of two names the standard calls one the synonym.
-        assert_eq!(predefined(MPI_LONG_LONG).unwrap().name(), "MPI_LONG_LONG_INT");
+        assert_eq!(
+            predefined(MPI_LONG_LONG).unwrap().name(),
+            "MPI_LONG_LONG_INT"
+        );
         assert_eq!(
             predefined(MPI_C_FLOAT_COMPLEX).unwrap().name(),
             "MPI_C_COMPLEX"

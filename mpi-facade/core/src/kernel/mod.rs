@@ -44,6 +44,9 @@ type DirectPolls = u32;
 /// Bytes that a rank's kernel takes, without tables that grow with use.
 pub const KERNEL_BYTES: usize = size_of::<Kernel>();
 
+/// Bytes that a slot of an operation under way takes, and a slot of a message without a receive.
+pub const SLOT_BYTES: [usize; 2] = pombo_kernel::facade::slot_bytes::<MpiHeader, MpiComposition>();
+
 impl Kernel {
     /// Creates the kernel over a channel. Blocking receives go without the queues where they can, if `is_direct`.
     pub(crate) fn new(channel: JobChannel, limits: Limits, is_direct: bool) -> Result<Self, Error> {
