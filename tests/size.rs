@@ -65,7 +65,9 @@ fn parts_come_by_use() {
         ("probe", 3),
         ("matched", 2),
         ("outstanding", 2),
-        ("collectives", 4),
+        ("several", 4),
+        ("many", 4),
+        ("random", 4),
         ("comms", 4),
         ("lengths", 2),
     ] {
@@ -126,6 +128,14 @@ fn what_it_was_not_linked_for_is_refused_by_name() {
     );
 }
 
+/// A datatype that the library was built without is refused as such.
+#[test]
+fn datatypes_with_gaps_are_left_out_by_name() {
+    let run = finish(pombo(["run", "-n", "2"]).arg(link("bcast")));
+    let told = "not in this program is a datatype of MPI_Type_* or with gaps";
+    assert!(run.code != 0 && run.err.contains(told), "{run:?}");
+}
+
 /// An error names rank, function and class, although no sentence is in the program.
 #[test]
 fn errors_are_short_and_end_the_job() {
@@ -136,6 +146,7 @@ fn errors_are_short_and_end_the_job() {
         ("truncation", "MPI_Recv: class 15"),
         ("truncation-large", "MPI_Recv: class 15"),
         ("null-communicator", "class 5"),
+        ("unknown-datatype", "class 3"),
     ] {
         let run = finish(pombo(["run", "-n", "2"]).arg(&program).arg(call));
         let told = run.err.contains("fatal error in ") && run.err.contains(class);

@@ -64,6 +64,7 @@ impl MpiPattern {
     }
 
     /// Returns the source and the tag; `None` is any.
+    #[cfg(feature = "diagnostics")]
     pub(crate) fn wanted(&self) -> (Option<Peer>, Option<u32>) {
         let tag = self.header.tag.get();
         (self.source(), (tag != ANY_TAG).then_some(tag))

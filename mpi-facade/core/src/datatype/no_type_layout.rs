@@ -11,6 +11,7 @@ pub(crate) enum TypeLayout {}
 
 /// A part of a layout: copies of another one.
 #[derive(Clone, Copy)]
+#[expect(dead_code, reason = "nothing is made of pieces")]
 pub(super) struct Piece<'a> {
     /// Displacement of the first copy in bytes.
     pub(super) offset: i64,
@@ -40,8 +41,8 @@ impl BasicType for Byte {
 }
 
 /// The error of everything that would make a layout.
-const LEFT_OUT: Error = Error::Unsupported {
-    name: "a datatype that is no contiguous predefined one",
+pub(super) const LEFT_OUT: Error = Error::Unsupported {
+    name: "a datatype of MPI_Type_* or with gaps, such as MPI_SHORT_INT",
 };
 
 impl TypeLayout {

@@ -325,6 +325,7 @@ impl JobError {
     }
 
     /// Returns the error of an invalid card of that rank.
+    #[cfg(feature = "launchers")]
     pub(crate) fn card(rank: usize, text: &str) -> Self {
         Self::BusinessCard {
             rank,
@@ -341,6 +342,7 @@ impl JobError {
     }
 
     /// Returns whether this is a system call's error of that number.
+    #[cfg(feature = "launchers")]
     pub(crate) fn is(&self, number: i32) -> bool {
         matches!(*self, Self::System { errno, .. } if errno == number)
     }

@@ -116,6 +116,9 @@ impl JoinError {
     /// and the other ranks would wait for ever.
     pub fn abort(self, code: c_int) -> JobError {
         match self.launcher {
+            #[cfg(not(feature = "launchers"))]
+            Some(launcher) => match launcher {},
+            #[cfg(feature = "launchers")]
             Some(mut launcher) => {
                 launcher.abort(code);
                 // When its connection closes the launcher may kill this process before it has read that code.
