@@ -24,37 +24,37 @@ pub(crate) fn world_barrier(world: &mut World) -> Result<(), CommError> {
     let (me, ranks) = (world.kernel.me().index(), world.kernel.peers());
     let children = || (2 * me + 1..2 * me + 3).take_while(|child| *child < ranks);
     for child in children() {
-        pass(world, child, Way::From)?;
+        pass(world, child, Direction::From)?;
     }
     if let Some(parent) = me.checked_sub(1).map(|above| above / 2) {
-        pass(world, parent, Way::To)?;
-        pass(world, parent, Way::From)?;
+        pass(world, parent, Direction::To)?;
+        pass(world, parent, Direction::From)?;
     }
     for child in children() {
-        pass(world, child, Way::To)?;
+        pass(world, child, Direction::To)?;
     }
     Ok(())
 }
 
 /// Whether a message comes or goes.
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+enum Direction {
     From,
     To,
 }
 
 /// Passes an empty message from or to another rank.
 #[inline(never)]
-fn pass(world: &mut World, other: usize, way: Way) -> Result<(), CommError> {
+fn pass(world: &mut World, other: usize, direction: Direction) -> Result<(), CommError> {
     let (peer, mut nothing) = (Peer(other as u16), [0_u64; 0]);
     let region = UserAddress::of(&mut nothing).region(0, Shape::BYTE);
-    let posted = match way {
-        Way::From => {
+    let posted = match direction {
+        Direction::From => {
             let pattern = MpiPattern::new(CONTEXT, Some(peer), Some(TAG));
             Posted::receive(world, pattern, region, MPI_COMM_WORLD)
         }
         // A standard send may be complete while a copy of it waits here, and a rank at its end would leave with it.
-        Way::To => {
+        Direction::To => {
             let (mode, header) = (Mode::Synchronous, MpiHeader::new(CONTEXT, TAG));
             Posted::send(world, mode, peer, header, region, MPI_COMM_WORLD)
         }
