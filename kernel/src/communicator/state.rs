@@ -20,7 +20,7 @@ use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;
 use crate::header::{Header, Pattern, Peer};
-use crate::matching::{Expected, Matcher, Sequence, SequenceOf, Unexpected};
+use crate::matching::{Arrived, Expected, Matcher, Sequence, SequenceOf, Unexpected};
 use crate::memory::Ticket;
 use crate::slab::{Entry, Queue, Slab};
 
@@ -35,6 +35,15 @@ pub(crate) type PeerStatesOf<H, C> = <<C as Config>::Storage as Storage>::Slice<
 
 /// The peer of a receive that any peer may match. No channel has a peer of that number.
 pub(crate) const ANY: Peer = Peer(u16::MAX);
+
+/// Returns what a queue's slot takes in a composition, in bytes: the slot of an operation under way, and that of a
+/// message without a receive, with its cell where cells stand in the slots.
+pub const fn slot_bytes<H: Header, C: Config>() -> [usize; 2] {
+    [
+        size_of::<Entry<Operation<H, C>>>(),
+        size_of::<Arrived<H, C>>(),
+    ]
+}
 
 /// The state of all traffic with one header type.
 pub(crate) struct State<H: Header, C: Config> {

@@ -6,7 +6,10 @@ use pombo_kernel::aspect::Canonical as Values;
 use pombo_kernel::aspect::Homogeneous as Values;
 use pombo_kernel::aspect::{Buffered, NoDatatypes, Rendezvous, Unobserved};
 use pombo_kernel::header::fold;
-use pombo_kernel::matching::Adaptive;
+#[cfg(feature = "fast-paths")]
+use pombo_kernel::matching::Adaptive as Matching;
+#[cfg(not(feature = "fast-paths"))]
+use pombo_kernel::matching::Linear as Matching;
 use pombo_kernel::{Capacities, Composition, Header, Pattern, Peer};
 use pombo_netdrivers::HeapStorage;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -65,6 +68,7 @@ impl MpiPattern {
     }
 
     /// Returns the source and the tag; `None` is any.
+    #[cfg(feature = "diagnostics")]
     pub(crate) fn wanted(&self) -> (Option<Peer>, Option<u32>) {
         let tag = self.header.tag.get();
         (self.source(), (tag != ANY_TAG).then_some(tag))
@@ -134,7 +138,7 @@ pub const SEND_BUFFER_BYTES: usize = 64 << 20;
 pub type MpiComposition = Composition<
     U64,
     Rendezvous<EAGER>,
-    Adaptive,
+    Matching,
     HeapStorage,
     Capacities<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>,
     Unobserved,

@@ -1,5 +1,5 @@
-//! What all ranks of the world do together at the start and at the end, by point-to-point messages alone: a program
-//! without collective calls links none. `init` and the set-up of multicast call it.
+//! The exchange of a number by all ranks of the world, by point-to-point messages alone. The set-up of multicast calls
+//! it.
 
 use crate::constants::*;
 use crate::datatype::Shape;

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::version::VERSION;
 use crate::{
     bench, capture, configure, demo, explain, info, install, join, mailbox_table, measure, run,
-    setup, simulate, site_jobs, tree,
+    setup, simulate, site_jobs, size, tree,
 };
 
 /// Run message-passing programs on this machine
@@ -72,6 +72,8 @@ enum Action {
     },
     /// Measure messages with our library and with every other MPI that is found
     Bench(bench::Options),
+    /// Print what the C library takes in programs that carry it, by composition and part
+    Size(size::Options),
     /// Measure what messages cost on a network, and write it to a file
     Measure(measure::Options),
     /// Tell what the buffers of a mailbox take
@@ -103,6 +105,7 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
         Action::Configure(options) => configure::main(&options, &install::own()?),
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),
+        Action::Size(options) => size::main(&options),
         Action::Measure(options) => measure::main(&options),
         Action::Mailbox(options) => mailbox_table::main(&options),
         Action::Tree(options) => tree::main(&options),

@@ -136,6 +136,14 @@ pub(crate) fn compile_plain(
     run(&line, source)
 }
 
+/// Links one program of the files and with the options given, in their order; without the library.
+pub(crate) fn compile_files(program: &Path, options: &[OsString]) -> Result<(), Error> {
+    let mut line = compiler(Language::C, &read(options))?;
+    line.extend(options.iter().cloned());
+    line.extend(["-o".into(), program.into()]);
+    run(&line, program)
+}
+
 fn one_program(source: &Path, program: &Path, options: &[OsString]) -> Vec<OsString> {
     let files = ["-o".into(), program.into(), source.into(), "-lm".into()];
     [options, &files].concat()

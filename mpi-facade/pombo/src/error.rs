@@ -134,6 +134,8 @@ pub(crate) enum Error {
         archive: PathBuf,
         command: String,
     },
+    /// What a program carries is above its budget, or was to stay out of it.
+    Size { why: Vec<String> },
     /// The compiler failed.
     Compile { program: PathBuf },
 }
@@ -428,6 +430,7 @@ impl fmt::Display for Error {
                  library instead",
                 archive.display()
             ),
+            Error::Size { why } => write!(f, "{}", why.join("\n")),
             Error::Compile { program } => write!(
                 f,
                 "cannot compile {}; the compiler's messages stand above",

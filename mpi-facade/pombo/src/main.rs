@@ -25,6 +25,7 @@ mod setup;
 mod simulate;
 mod site_jobs;
 mod sites;
+mod size;
 mod toolchain;
 mod tree;
 mod variables;

@@ -3,6 +3,8 @@
 use super::construction::{Argument, TypeObject};
 use super::predefined::{all, predefined};
 use super::shape::Shape;
+#[cfg(not(feature = "layouts"))]
+use super::type_layout::LEFT_OUT;
 use super::type_layout::TypeLayout;
 use crate::attribute::list::Attributes;
 use crate::constants::*;
@@ -63,6 +65,10 @@ impl Datatypes {
     fn other_shape(&self, datatype: Datatype) -> Result<Shape, Error> {
         if let Some((_, layout)) = self.laid_out.iter().find(|(one, _)| *one == datatype) {
             return Ok(Shape::of(layout));
+        }
+        #[cfg(not(feature = "layouts"))]
+        if predefined(datatype).is_some() {
+            return Err(LEFT_OUT);
         }
         let entry = self.get(datatype)?;
         match entry.committed {

@@ -17,6 +17,7 @@ mod predefined;
 mod queries;
 pub(crate) mod representation;
 mod shape;
+#[cfg_attr(not(feature = "layouts"), path = "no_type_layout.rs")]
 mod type_layout;
 
 pub use arrays::{Distributed, darray, subarray};

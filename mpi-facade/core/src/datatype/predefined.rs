@@ -9,8 +9,8 @@ use core::fmt;
 /// The composition of a predefined datatype.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Predefined {
-    /// The standard's name.
-    pub name: &'static str,
+    /// The index of its name, which only who shows it needs.
+    place: u8,
     /// The family, which determines the operations that apply.
     pub family: Family,
     /// The machine type of each part.
@@ -116,6 +116,14 @@ impl Predefined {
         }
     }
 
+    /// Returns the standard's name.
+    pub fn name(&self) -> &'static str {
+        NAMES
+            .get(usize::from(self.place))
+            .copied()
+            .unwrap_or_default()
+    }
+
     const fn complete(mut self) -> Self {
         let is_converted = HETEROGENEOUS && self.element.size() > 1;
         self.dense = if self.is_dense() && !is_converted {
@@ -186,12 +194,21 @@ const fn max(a: usize, b: usize) -> usize {
 
 macro_rules! table {
     ($($handle:ident: $family:ident $element:ident;)*) => {
-        const TABLE: [Predefined; [$($handle),*].len()] = [$(Predefined {
-            name: stringify!($handle),
-            family: Family::$family,
-            element: Element::$element,
-            dense: 0,
-        }.complete(),)*];
+        const TABLE: [Predefined; [$($handle),*].len()] = {
+            let mut table = [$(Predefined {
+                place: 0,
+                family: Family::$family,
+                element: Element::$element,
+                dense: 0,
+            }.complete(),)*];
+            let mut i = 0;
+            while i < table.len() {
+                table[i].place = i as u8;
+                i += 1;
+            }
+            table
+        };
+        static NAMES: [&str; TABLE.len()] = [$(stringify!($handle)),*];
         static PREDEFINED: [Predefined; TABLE.len()] = TABLE;
 
         /// Largest number of bytes from one item to the next.
@@ -240,7 +257,7 @@ pub(crate) struct Shown(pub(crate) Datatype);
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match predefined(self.0) {
-            Some(known) => f.write_str(known.name),
+            Some(known) => f.write_str(known.name()),
             None if self.0 == Datatype::NULL => f.write_str("MPI_DATATYPE_NULL"),
             None => write!(f, "datatype {:#x}", self.0.0),
         }
@@ -364,7 +381,7 @@ mod tests {
     fn handles_that_encode_their_size_agree() {
         // The ABI keeps the binary logarithm of the size of fixed-size types in bits 3 to 5 of the handle.
         for (handle, known) in all().filter(|(handle, _)| handle.0 >= 576) {
-            assert_eq!(known.size(), 1 << (handle.0 >> 3 & 7), "{}", known.name);
+            assert_eq!(known.size(), 1 << (handle.0 >> 3 & 7), "{}", known.name());
         }
     }
 
@@ -372,7 +389,11 @@ mod tests {
     fn every_handle_is_found_once_and_strangers_are_not() {
         assert_eq!(all().count(), PREDEFINED.len());
         for (i, one) in PREDEFINED.iter().enumerate() {
-            assert!(PREDEFINED[..i].iter().all(|other| other.name != one.name));
+            assert!(
+                PREDEFINED[..i]
+                    .iter()
+                    .all(|other| other.name() != one.name())
+            );
         }
         for stranger in [
             0,
@@ -388,9 +409,12 @@ mod tests {
             assert_eq!(predefined(Datatype(stranger)), None);
         }
         // Of two names the standard calls one the synonym.
-        assert_eq!(predefined(MPI_LONG_LONG).unwrap().name, "MPI_LONG_LONG_INT");
         assert_eq!(
-            predefined(MPI_C_FLOAT_COMPLEX).unwrap().name,
+            predefined(MPI_LONG_LONG).unwrap().name(),
+            "MPI_LONG_LONG_INT"
+        );
+        assert_eq!(
+            predefined(MPI_C_FLOAT_COMPLEX).unwrap().name(),
             "MPI_C_COMPLEX"
         );
     }
@@ -404,7 +428,7 @@ mod tests {
         for (_, known) in all() {
             for elements in 0..5 {
                 let bytes = known.element_bytes(elements).unwrap();
-                assert_eq!(known.elements(bytes), Some(elements), "{}", known.name);
+                assert_eq!(known.elements(bytes), Some(elements), "{}", known.name());
             }
             assert_eq!(known.element_bytes(u64::MAX).is_some(), known.size() == 1);
         }

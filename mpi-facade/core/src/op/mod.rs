@@ -178,7 +178,7 @@ fn check(datatypes: &Datatypes, op: Op, datatype: Datatype) -> Result<Reduction,
     if !takes(op, known.family) {
         return Err(Error::Reduction { op, datatype });
     }
-    let run = select(op, known).ok_or(Error::Unsupported { name: known.name })?;
+    let run = select(op, known).ok_or(Error::Unsupported { name: known.name() })?;
     Ok(Reduction(Bound::Predefined(run, known.size())))
 }
 
