@@ -79,7 +79,7 @@ fn rank(network: impl Network, job: &Job, timing: Timing) -> Result<(), Failure>
     let network = Lossy::new(network, job.loss);
     let channel = || {
         let made = Reliable::<_, Windows>::with(network, job.number.into(), timing);
-        made.map_err(|error| pombo_kernel::Error::from(error).into())
+        made.map_err(Failure::from)
     };
     let mut memory = [0; programs::MEMORY];
     let memory = SharedBytes::new(&mut memory);
