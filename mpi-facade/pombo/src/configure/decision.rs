@@ -368,7 +368,7 @@ mod tests {
                         pattern,
                     )
                 };
-                assert!(exports.iter().any(|name| fits(&name)), "{pattern}");
+                assert!(exports.iter().any(fits), "{pattern}");
             }
         }
         for (name, need, expected) in [
