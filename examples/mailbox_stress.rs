@@ -68,7 +68,7 @@ fn post<L: Channel + Send>(to: &[Mailbox<L>], seed: u64, until: Instant) -> Resu
             to[rank].post(&mut message)?;
         } else {
             let whole = std::mem::take(&mut message);
-            let ticket = to[rank].post_large(whole).map_err(|(_, error)| error)?;
+            let ticket = to[rank].post_large(whole).map_err(|refused| refused.1)?;
             message = ticket.wait()?;
         }
     }

@@ -149,7 +149,7 @@ fn last_word<L: Channel + Send>(results: &Mailbox<L>) -> Result<(), Error> {
     let mut message = Message::new();
     let terms: Vec<f64> = (0..100_000).map(|k| 4.0 / (2 * k + 1) as f64).collect();
     message.pack_slice(&terms)?;
-    let ticket = results.post_large(message).map_err(|(_, error)| error)?;
+    let ticket = results.post_large(message).map_err(|refused| refused.1)?;
     ticket.wait()?;
     Ok(())
 }

@@ -83,12 +83,12 @@ fn long(one: &Pair, other: &Pair) -> f64 {
             let mut ticket = None;
             if first {
                 let whole = std::mem::take(&mut sent);
-                ticket = to.post_large(whole).map_err(|(_, error)| error).ok();
+                ticket = to.post_large(whole).map_err(|refused| refused.1).ok();
             }
             mine.retrieve(&mut got).expect("retrieved");
             if !first {
                 let whole = std::mem::take(&mut sent);
-                ticket = to.post_large(whole).map_err(|(_, error)| error).ok();
+                ticket = to.post_large(whole).map_err(|refused| refused.1).ok();
             }
             sent = ticket.expect("posted").wait().expect("retrieved");
         }

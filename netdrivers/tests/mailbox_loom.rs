@@ -20,23 +20,46 @@ mod sync {
     pub(super) use loom::sync::atomic::{AtomicU32, Ordering};
     pub(super) use loom::thread::yield_now;
 
-    /// A lock whose first try may fail.
-    pub(super) struct Lock<T>(Mutex<T>);
+    /// A lock. The checker's own would keep a thread waiting that only tries.
+    pub(super) struct Lock<T> {
+        is_taken: Mutex<bool>,
+        freed: Condvar,
+        value: Mutex<T>,
+    }
 
     impl<T> Lock<T> {
         pub(super) fn new(value: T) -> Self {
-            Lock(Mutex::new(value))
+            Lock {
+                is_taken: Mutex::new(false),
+                freed: Condvar::new(),
+                value: Mutex::new(value),
+            }
         }
 
         pub(super) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-            f(&mut self.0.lock().expect("no thread panics"))
+            let mut is_taken = self.is_taken.lock().expect("no thread panics");
+            while *is_taken {
+                is_taken = self.freed.wait(is_taken).expect("no thread panics");
+            }
+            *is_taken = true;
+            drop(is_taken);
+            self.taken(f)
         }
 
         pub(super) fn try_with<R, F: FnOnce(&mut T) -> R>(&self, f: F) -> Result<R, F> {
-            match self.0.try_lock() {
-                Ok(mut value) => Ok(f(&mut value)),
-                Err(_) => Err(f),
+            let mut is_taken = self.is_taken.lock().expect("no thread panics");
+            if core::mem::replace(&mut *is_taken, true) {
+                return Err(f);
             }
+            drop(is_taken);
+            Ok(self.taken(f))
+        }
+
+        fn taken<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+            let result = f(&mut self.value.lock().expect("no thread panics"));
+            *self.is_taken.lock().expect("no thread panics") = false;
+            self.freed.notify_one();
+            result
         }
     }
 

@@ -102,13 +102,9 @@ mod tests {
         let hundredths = |limit| SizeClasses::new(limit, 10).memory() * 100 / 1024;
         let published = [1929, 3921, 7914, 15906, 31898, 63890];
         for (limit, kib) in (10..).zip(published) {
-            assert!(
-                hundredths(limit).abs_diff(kib) <= 1,
-                "{limit}: {}",
-                hundredths(limit)
-            );
+            assert_eq!(hundredths(limit), kib, "{limit}");
         }
         assert_eq!(hundredths(16), 127_882);
-        assert_eq!(hundredths(17), 255_874);
+        assert_eq!(hundredths(17), 255_875);
     }
 }

@@ -11,7 +11,7 @@ const LONGEST: usize = 200;
 
 type Bytes = heapless::Vec<u8, LONGEST>;
 
-struct InPlace;
+struct Fixed;
 
 struct Out(Bytes);
 
@@ -20,7 +20,7 @@ struct In {
     room: usize,
 }
 
-impl Memory for InPlace {
+impl Memory for Fixed {
     type Out = Out;
     type In = In;
 }
@@ -46,7 +46,7 @@ impl Sink for In {
     }
 }
 
-impl Buffers for InPlace {
+impl Buffers for Fixed {
     fn provide(_spare: Option<In>, room: usize, _what: Use) -> Option<In> {
         let bytes = Bytes::new();
         (room <= LONGEST).then_some(In { bytes, room })
@@ -77,7 +77,7 @@ fn out(bytes: &[u8]) -> Out {
 fn a_process_without_an_allocator_posts_to_itself() {
     let classes = SizeClasses::new(6, 2);
     let mut system =
-        System::<_, InPlace, Small>::new(SelfChannel::<1024>::new(), classes).expect("it fits");
+        System::<_, Fixed, Small>::new(SelfChannel::<1024>::new(), classes).expect("it fits");
     let name = Name::new("own").expect("a name");
     let (mine, request) = system.create(name).expect("room");
     assert_eq!(system.created(mine, &request), Some(Ok(())));
@@ -91,7 +91,7 @@ fn a_process_without_an_allocator_posts_to_itself() {
         assert!(matches!(posted, Ok(Posted::Done(_))));
         while system.progress().expect("it works") {}
         let letter = system.retrieve(mine).expect("live").expect("a message");
-        assert_eq!(InPlace::bytes(&letter.buffer), [round; 20]);
+        assert_eq!(Fixed::bytes(&letter.buffer), [round; 20]);
         let held = system.tokens(mine, 20).expect("a class");
         assert_eq!((held.posted, held.held), (1, 1));
         system.give_back(letter);
@@ -107,7 +107,7 @@ fn a_process_without_an_allocator_posts_to_itself() {
             break letter;
         }
     };
-    assert_eq!(InPlace::bytes(&letter.buffer), [7; 150]);
+    assert_eq!(Fixed::bytes(&letter.buffer), [7; 150]);
     system.give_back(letter);
     while system.progress().expect("it works") {}
     assert!(matches!(system.posted(&large), Some((_, Ok(())))));

@@ -37,7 +37,7 @@ fn table(buffers: u8) -> String {
         let hundredths = classes.memory() as u64 * 100 / 1024;
         let _ = write!(
             text,
-            "{limit:6} {:24} {:18}",
+            "{limit:6} {:24} {:>18}",
             classes.longest(),
             in_kib(hundredths)
         );

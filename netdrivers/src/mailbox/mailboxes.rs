@@ -7,6 +7,7 @@ use super::sync::Bell;
 use crate::HeapStorage;
 use crate::tuning::{LOOKUP_INTERVALS, NO_SLEEP_POLLS, SHORT_SLEEP};
 use crate::wait::now;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::time::Duration;
 use pombo_kernel::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Unobserved};
@@ -321,7 +322,10 @@ impl<L: Channel + Send> Mailbox<L> {
     ///
     /// # Errors
     /// [`Error::Vanished`], [`Error::Kernel`]; the message comes back.
-    pub fn post_large(&self, mut message: Message) -> Result<LargeTicket<L>, (Message, Error)> {
+    pub fn post_large(
+        &self,
+        mut message: Message,
+    ) -> Result<LargeTicket<L>, Box<(Message, Error)>> {
         let packed = core::mem::take(&mut message.packed);
         let posted = self
             .shared
@@ -335,7 +339,7 @@ impl<L: Channel + Send> Mailbox<L> {
             }),
             Err((packed, error)) => {
                 message.packed = packed;
-                Err((message, error))
+                Err(Box::new((message, error)))
             }
         }
     }

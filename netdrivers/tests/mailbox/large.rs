@@ -24,7 +24,7 @@ fn a_large_message_passes_a_class_without_buffers() {
         let whole = bytes(3_000_000);
         let mut ticket = to
             .post_large(message(&whole))
-            .map_err(|(_, error)| error)
+            .map_err(|refused| refused.1)
             .expect("posted");
         let still = ticket.wait_timeout(SHORT).expect("it lives");
         assert!(still.is_none(), "nobody has retrieved it");
@@ -45,7 +45,7 @@ fn a_large_message_may_be_short_and_several_wait_in_order() {
         let lengths = [0, 1, 100, 100_000, 7, 1_000_000];
         let tickets = lengths.map(|len| {
             let posted = to.post_large(message(&bytes(len)));
-            posted.map_err(|(_, error)| error).expect("posted")
+            posted.map_err(|refused| refused.1).expect("posted")
         });
         for len in lengths {
             assert_eq!(retrieve(&mine).unpack_bytes(), Ok(&bytes(len)[..]));
@@ -65,7 +65,7 @@ fn large_messages_that_nobody_retrieves() {
         let to = world[1].clone_mailbox("large", LONG).expect("there");
         let post = |len| {
             let posted = to.post_large(message(&bytes(len)));
-            posted.map_err(|(_, error)| error).expect("posted")
+            posted.map_err(|refused| refused.1).expect("posted")
         };
         drop(post(500_000));
         let ticket = post(400_000);

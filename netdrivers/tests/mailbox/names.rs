@@ -72,10 +72,10 @@ fn a_clone_waits_for_the_name() {
 #[test]
 fn a_silent_keeper_is_a_time_out_and_its_answer_is_undone() {
     let world = world(2, SizeClasses::default());
-    let name = ["a", "b", "c", "d"].into_iter();
     // A name that the other keeps, which makes no call.
-    let name = name.filter(|name| world[0].create(name, SHORT).err() == Some(Error::TimedOut));
-    let name = name.last().expect("the other keeps one of four");
+    let times_out = |name: &&str| world[0].create(name, SHORT).err() == Some(Error::TimedOut);
+    let name = ["a", "b", "c", "d"].into_iter().find(times_out);
+    let name = name.expect("the other keeps one of four");
     served(&world[1..], || {
         let again = world[0].create(name, LONG);
         assert!(again.is_ok(), "{:?}", again.err());
@@ -139,9 +139,9 @@ fn who_waits_is_told_of_the_end() {
 #[test]
 fn a_lost_process_is_an_error() {
     let mut world = world(2, SizeClasses::default());
-    let name = ["a", "b", "c", "d"].into_iter();
-    let name = name.filter(|name| world[0].create(name, SHORT).err() == Some(Error::TimedOut));
-    let name = name.last().expect("the other keeps one of four");
+    let times_out = |name: &&str| world[0].create(name, SHORT).err() == Some(Error::TimedOut);
+    let name = ["a", "b", "c", "d"].into_iter().find(times_out);
+    let name = name.expect("the other keeps one of four");
     world.pop();
     let lost = world[0].create(name, LONG).err();
     assert!(matches!(lost, Some(Error::Kernel(_))), "{lost:?}");
