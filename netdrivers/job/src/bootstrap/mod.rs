@@ -126,8 +126,11 @@ impl JoinError {
             }
             #[cfg(feature = "launchers")]
             None => pmi::wait_for_output(),
+            // Nobody waits for this process but who started it.
             #[cfg(not(feature = "launchers"))]
-            None => {}
+            None => {
+                let _ = code;
+            }
         }
         self.error
     }
