@@ -7,7 +7,7 @@ use crate::runtime::world::World;
 
 /// The wait of the current call: nothing of it is kept.
 #[derive(Default)]
-pub(crate) struct WaitRecord;
+pub(crate) struct WaitRecord(());
 
 /// Answers no question.
 pub(crate) fn attend(_: &mut World, _: u32, _: impl FnOnce(&mut World)) {}

@@ -14,6 +14,7 @@ pub use table::{
 };
 
 use crate::collective::{self, Selection};
+#[cfg(any(feature = "diagnostics", test))]
 use pombo_job::JobError;
 use pombo_job::settings::{self, Variable, Verdict};
 

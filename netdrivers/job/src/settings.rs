@@ -17,7 +17,7 @@ pub use values::{Values, numbers};
 pub use variable::named;
 pub use variable::{Variable, variables};
 
-use crate::bootstrap::{self, JobError};
+use crate::bootstrap::{JobError, excerpt, rank};
 use crate::environment;
 use crate::log::{self, LogLine};
 
@@ -77,7 +77,7 @@ const OF_TESTS: &str = "POMBO_TEST_";
 /// # Errors
 /// [`JobError::Variable`] or [`JobError::Renamed`]: the first invalid variable.
 pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), JobError> {
-    let warns = bootstrap::rank() == 0 && environment::variable(SHM_FD.name).is_none();
+    let warns = rank() == 0 && environment::variable(SHM_FD.name).is_none();
     for (name, value) in environment::all() {
         match judge(name, value.to_str().ok()) {
             Verdict::Fine => {}
@@ -106,7 +106,7 @@ pub fn check_own() -> Result<(), JobError> {
 }
 
 fn unknown(name: &str) -> LogLine {
-    let shown = bootstrap::excerpt(name);
+    let shown = excerpt(name);
     LogLine::of(format_args!(
         "pombo: there is no variable {shown}; `pombo info` lists all"
     ))

@@ -65,6 +65,7 @@ pub use neighbourhood::{
 };
 pub use prepare::Collective;
 pub use reductions::{allreduce, exscan, reduce, reduce_scatter, reduce_scatter_block, scan};
+#[cfg(any(feature = "diagnostics", test))]
 pub(crate) use selection::BUILT_IN_TIMES;
 pub use selection::{Conditions, Decision, Reason, Selector};
 pub(crate) use shared_memory::{areas, enter};

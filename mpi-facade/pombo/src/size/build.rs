@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::Composition;
+use super::compositions::Composition;
 use crate::compiler;
 use crate::error::Error;
 use crate::mpi_names::HEADER;

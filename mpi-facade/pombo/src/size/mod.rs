@@ -3,6 +3,7 @@
 //! program is above its budget, or carries what its composition leaves out.
 
 mod build;
+mod compositions;
 mod parts;
 mod plot;
 mod pullers;
@@ -12,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 use crate::console::{progress, tell};
 use crate::error::Error;
-use parts::{PARTS, Sizes};
+use compositions::{COMPOSITIONS, Composition};
+use parts::{Measured, PARTS, Sizes};
 
 /// The options of `pombo size`.
 #[derive(Debug, clap::Args)]
@@ -32,81 +34,6 @@ pub(crate) struct Options {
     /// Draw the parts as a bar chart, in SVG
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-}
-
-/// A choice of the library's features.
-struct Composition {
-    name: &'static str,
-    /// The features of the package `pombo-mpi-abi`, whose Cargo.toml describes them.
-    features: &'static str,
-    /// Beginnings of names of functions that a ping-pong must not carry.
-    forbids: &'static [&'static str],
-}
-
-/// What belongs to several hosts.
-const HOSTS: [&str; 6] = [
-    "pombo_transport::reliable",
-    "pombo_transport::multicast",
-    "pombo_netdrivers::udp",
-    "pombo_netdrivers::ethernet",
-    "x25519_dalek",
-    "blake2",
-];
-
-const COMPOSITIONS: [Composition; 3] = [
-    Composition {
-        name: "point-to-point",
-        features: "",
-        forbids: &[
-            "core::fmt",
-            "core::num::flt2dec",
-            "pombo_collective",
-            "pombo_mpi::collective",
-            "pombo_mpi::op",
-            "pombo_mpi::datatype::type_layout",
-            "pombo_mpi::explanation",
-            "pombo_mpi::buffered",
-            "pombo_mpi::attribute",
-            "pombo_job::bootstrap::pmi",
-            "pombo_netdrivers::shm::bootstrap",
-            HOSTS[0],
-            HOSTS[1],
-            HOSTS[2],
-            HOSTS[3],
-            HOSTS[4],
-            HOSTS[5],
-            "_Unwind",
-        ],
-    },
-    Composition {
-        name: "one-host",
-        features: "diagnostics,fast-paths,launchers,layouts",
-        forbids: &[
-            "pombo_mpi::collective::operation",
-            "pombo_mpi::op::loops",
-            "pombo_mpi::buffered",
-            HOSTS[0],
-            HOSTS[1],
-            HOSTS[2],
-            HOSTS[3],
-            HOSTS[4],
-            HOSTS[5],
-            "_Unwind",
-        ],
-    },
-    Composition {
-        name: "everything",
-        features: "default,progress-thread",
-        forbids: &["_Unwind"],
-    },
-];
-
-/// The size of a program of a composition.
-struct Measured {
-    name: &'static str,
-    sizes: Sizes,
-    /// What a slot of an operation and one of a message without a receive take, in bytes.
-    slots: [u64; 2],
 }
 
 /// Builds, measures and checks.

@@ -73,6 +73,14 @@ impl Sizes {
     }
 }
 
+/// The size of a program of a composition.
+pub(super) struct Measured {
+    pub(super) name: &'static str,
+    pub(super) sizes: Sizes,
+    /// What a slot of an operation and one of a message without a receive take, in bytes.
+    pub(super) slots: [u64; 2],
+}
+
 /// A function or a table of a program, with its place in the file's memory.
 pub(super) struct Symbol {
     /// As Rust writes it, without the hash behind it.

@@ -5,8 +5,7 @@ use std::io;
 
 use plotters::prelude::*;
 
-use super::Measured;
-use super::parts::PARTS;
+use super::parts::{Measured, PARTS};
 use crate::error::Error;
 
 const SIZE: (u32, u32) = (900, 420);

@@ -1,13 +1,13 @@
 //! What ranks tell each other through a launcher: their hosts, keys and compositions. `bootstrap` starts it where a
 //! launcher serves the ranks.
 
-#[cfg(feature = "hosts")]
-use super::RingKeys;
 use super::business_card::{BusinessCard, JobName};
 use super::byte_order::BIG_ENDIAN;
 #[cfg(feature = "hosts")]
 use super::key_agreement;
-use super::{Bootstrapped, ExchangedText, JobError, JoinError, Launcher, Net, host, processor};
+use super::{
+    Bootstrapped, ExchangedText, JobError, JobInfo, JoinError, Launcher, Net, host, processor,
+};
 use crate::host_map::Hosts;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -36,33 +36,6 @@ pub(super) fn start_by_launcher(
             hosts,
         }),
         Err(error) => Err(Box::new(JoinError { error, launcher })),
-    }
-}
-
-/// The information that the ranks have exchanged.
-pub(crate) struct JobInfo {
-    pub(crate) me: Peer,
-    /// The network choice of this rank.
-    pub(crate) net: Net,
-    pub(crate) job: JobName,
-    /// The links with the neighbours in the ring; `None` if all ranks are on one host.
-    #[cfg(feature = "hosts")]
-    pub(crate) ring_keys: Option<RingKeys>,
-    /// Whether all ranks are on one machine, whatever `POMBO_FAKE_HOST` says.
-    pub(crate) one_machine: bool,
-}
-
-#[cfg(all(test, feature = "hosts"))]
-impl JobInfo {
-    /// Creates the information of a rank of two that are on different hosts by name.
-    pub(crate) fn for_tests(net: Net) -> Self {
-        JobInfo {
-            me: Peer(0),
-            net,
-            job: JobName::new().expect("random numbers"),
-            ring_keys: None,
-            one_machine: true,
-        }
     }
 }
 

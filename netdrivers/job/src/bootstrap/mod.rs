@@ -31,7 +31,10 @@ mod launcher_client;
 mod launcher_text;
 mod net_mode;
 #[cfg(not(feature = "launchers"))]
+mod no_launcher;
+#[cfg(not(feature = "launchers"))]
 mod one_host;
+mod outcome;
 #[cfg(feature = "launchers")]
 mod pmi;
 mod processor;
@@ -48,8 +51,8 @@ pub(crate) use business_card::JobName;
 pub(crate) use business_card::{JobKeys, KeyUse};
 pub(crate) use error::excerpt;
 pub use error::{Excerpt, JobError};
-#[cfg(feature = "launchers")]
-pub(crate) use exchange::{JobInfo, read};
+#[cfg(feature = "hosts")]
+pub(crate) use exchange::read;
 #[cfg(feature = "launchers")]
 pub use file_descriptor::let_go;
 #[cfg(feature = "hosts")]
@@ -60,108 +63,39 @@ pub use launcher_client::Launcher;
 pub(crate) use launcher_text::ExchangedText;
 pub(crate) use net_mode::Net;
 #[cfg(not(feature = "launchers"))]
-pub(crate) use one_host::{JobInfo, start};
+pub(crate) use no_launcher::JobInfo;
 #[cfg(not(feature = "launchers"))]
-pub use one_host::{Launcher, let_go};
+pub use no_launcher::{Launcher, let_go};
+#[cfg(not(feature = "launchers"))]
+pub(crate) use one_host::start;
+pub(crate) use outcome::Bootstrapped;
+#[cfg(feature = "launchers")]
+pub(crate) use outcome::JobInfo;
+use outcome::attach;
+pub use outcome::{JoinError, rank};
 #[cfg(feature = "hosts")]
 pub use raw_unavailable::RawUnavailable;
 
+#[cfg(feature = "launchers")]
 use crate::environment::{number, wrong};
+#[cfg(feature = "launchers")]
 use crate::host_map::Hosts;
 #[cfg(feature = "launchers")]
 use crate::log::{self, LogLine};
 #[cfg(feature = "launchers")]
-use crate::settings::{JOB, NET, SIZE, SPARE};
-use crate::settings::{RANK, SHM_FD};
+use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE, SPARE};
+#[cfg(feature = "launchers")]
 use alloc::boxed::Box;
-use core::ffi::c_int;
-use core::fmt;
 #[cfg(feature = "launchers")]
 use exchange::start_by_launcher;
 #[cfg(feature = "launchers")]
 use pmi::Pmi;
 #[cfg(feature = "launchers")]
 use pombo_netdrivers::shm;
-use pombo_netdrivers::shm::{Segment, Shm, ShmError};
+#[cfg(feature = "launchers")]
+use pombo_netdrivers::shm::Shm;
 #[cfg(feature = "launchers")]
 use shm_exchange::ShmExchange;
-
-/// What a process knows of its job before it has a channel to all ranks.
-pub(crate) struct Bootstrapped {
-    /// The memory that it shares with the ranks of its host.
-    pub(crate) shm: Shm,
-    pub(crate) hosts: Hosts,
-    /// The launcher, if it expects to be told of the end.
-    pub(crate) launcher: Option<Launcher>,
-    /// The exchanged information, if the ranks are on several hosts.
-    pub(crate) info: Option<JobInfo>,
-}
-
-/// Why a process cannot join. The caller reports it and calls [`JoinError::abort`].
-pub struct JoinError {
-    pub(crate) error: JobError,
-    pub(crate) launcher: Option<Launcher>,
-}
-
-impl JoinError {
-    /// Returns the error.
-    pub fn error(&self) -> &JobError {
-        &self.error
-    }
-
-    /// Returns the rank of this process as far as it is known.
-    pub fn rank(&self) -> usize {
-        self.launcher.as_ref().map_or_else(rank, Launcher::rank)
-    }
-
-    /// Tells the launcher, if it was reached, that the job ends, with the exit code of this process, and returns the
-    /// error. Otherwise the launcher would not take the end of a process that has not joined for the end of the job,
-    /// and the other ranks would wait for ever.
-    pub fn abort(self, code: c_int) -> JobError {
-        match self.launcher {
-            #[cfg(not(feature = "launchers"))]
-            Some(launcher) => match launcher {},
-            #[cfg(feature = "launchers")]
-            Some(mut launcher) => {
-                launcher.abort(code);
-                // When its connection closes the launcher may kill this process before it has read that code.
-                core::mem::forget(launcher);
-            }
-            #[cfg(feature = "launchers")]
-            None => pmi::wait_for_output(),
-            #[cfg(not(feature = "launchers"))]
-            None => {}
-        }
-        self.error
-    }
-}
-
-impl fmt::Debug for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.error, f)
-    }
-}
-
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.error, f)
-    }
-}
-
-impl core::error::Error for JoinError {}
-
-impl From<JobError> for Box<JoinError> {
-    fn from(error: JobError) -> Self {
-        let launcher = None;
-        Box::new(JoinError { error, launcher })
-    }
-}
-
-impl From<ShmError> for Box<JoinError> {
-    fn from(error: ShmError) -> Self {
-        JobError::from(error).into()
-    }
-}
 
 /// Finds the job, by what [`join`](crate::join) was given. Waits for the other ranks.
 #[cfg(feature = "launchers")]
@@ -213,13 +147,6 @@ pub(crate) fn start(
     })
 }
 
-/// Returns the rank as the environment tells it, before the process has joined.
-pub fn rank() -> usize {
-    let rank = [RANK.name, c"PMI_RANK", c"PMIX_RANK", c"SLURM_PROCID"];
-    let rank = rank.into_iter();
-    rank.flat_map(number).flatten().next().unwrap_or(0)
-}
-
 #[cfg(feature = "launchers")]
 fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobError> {
     Ok(match (number(SHM_FD.name)?, JOB.text()) {
@@ -237,18 +164,6 @@ fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobEr
         }
         (None, None) => Shm::alone()?,
     })
-}
-
-/// Takes part in the memory file that the launcher has opened for the ranks.
-fn attach(file: usize, rank: usize, fingerprint: u64) -> Result<Shm, JobError> {
-    let segment = Segment::open(file as c_int).map_err(|error| match error {
-        ShmError::System { errno, .. } if errno == libc::EBADF => wrong(
-            SHM_FD.name,
-            "the launcher's descriptor: whatever starts the program has to leave it open",
-        ),
-        error => error.into(),
-    })?;
-    Ok(Shm::attach(segment, rank, fingerprint)?)
 }
 
 /// What a rank says of a long wait for those that nobody seems to start.

@@ -7,39 +7,7 @@ use crate::environment::{number, variable, wrong};
 use crate::host_map::Hosts;
 use crate::settings::{FAKE_HOST, JOB, NET, RANK, SHM_FD, SIZE};
 use alloc::boxed::Box;
-use core::ffi::c_int;
 use pombo_netdrivers::shm::Shm;
-
-/// A launcher that serves the ranks: there is none.
-pub enum Launcher {}
-
-impl Launcher {
-    /// Returns the rank of this process.
-    pub fn rank(&self) -> usize {
-        match *self {}
-    }
-
-    /// Tells the launcher that this rank leaves regularly.
-    pub fn finish(&mut self) {
-        match *self {}
-    }
-
-    /// Returns the memory in which the launcher asks the ranks.
-    pub fn shm(&mut self) -> Option<&mut Shm> {
-        match *self {}
-    }
-
-    /// Tells the launcher that the whole job has to end, with this exit code.
-    pub fn abort(&mut self, _: c_int) {
-        match *self {}
-    }
-}
-
-/// Closes the connections to the job in a forked child: there are none.
-pub fn let_go() {}
-
-/// The information that ranks of several hosts exchange: there is none.
-pub(crate) enum JobInfo {}
 
 /// Finds the job, by what [`join`](crate::join) was given.
 #[cold]
