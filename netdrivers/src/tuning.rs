@@ -169,7 +169,7 @@ pub const WHOLE_REDUCTION: usize = 32 << 10;
 /// buffers, 64 KiB to 1 MiB took 0.35 to 0.75 of the time at 28 ns from core to core, and 0.2 to 0.35 at 160 ns.
 pub const PAIR_MESSAGES: usize = 32 << 10;
 /// Most bytes of a block of a collective call between such ranks that goes as one short message of each: it takes one
-/// transfer of a line where a board takes two. By turns, blocks of 8 to 64 bytes took 0.74 to 1.0 of the time over boards
+/// transfer of a line where a board takes two. By turns, blocks of 8 to 64 bytes took 0.77 to 1.0 of the time over boards
 /// at 27 ns from core to core, and 0.65 to 0.96 at 200 ns; blocks of 256 bytes and 1 KiB took 1.0 to 1.3.
 pub const PAIR_DIRECT: usize = 64;
 /// The largest piece of scratch memory that is kept for the next operation.
