@@ -8,10 +8,10 @@
 //! | --- | --- | --- |
 //! | 3, 4: point-to-point | buffered compound exchange matched p2p packed_message partitioned persistent request request_some request_status status test_backoff | 3091 |
 //! | 5: datatypes | datatype user_buffer | 2400 |
-//! | 6: collectives | collective op world_allgather | 6650 |
+//! | 6: collectives | collective op world_allgather | 6750 |
 //! | 7: groups, communicators | attribute comm group hosts | 1620 |
 //! | 8: topologies | topology | 575 |
-//! | 9, 11: errors, start and end | any_source_failure errhandler error error_codes exit init settings stall_recovery | 1315 |
+//! | 9, 11: errors, start and end | any_source_failure errhandler error error_codes exit init settings stall_recovery | 1320 |
 //! | 10, 13, 20: info, generalized requests, binary interface | abi_info generalized info | 437 |
 //! | of no chapter | c_arguments constants explanation extensions handle_table kernel lib message_header objects runtime | 1900 |
 #![no_std]
