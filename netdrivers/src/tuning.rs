@@ -28,7 +28,9 @@ pub const QUOTA_YIELDS: u32 = 50;
 /// Number of times that one poll without a pause checks the rings of known peers: together some hundred nanoseconds.
 pub const LOOKS_PER_POLL: u32 = 64;
 /// Time from a rank's own mail to its first look for the answer: longer than the peer has the line before it answers at
-/// once. A look meanwhile takes the line back, for which the answer then waits.
+/// once. A look meanwhile takes the line back, for which the answer then waits. By turns, at 27 ns from core to core, 8
+/// bytes took 122 ns at a pause of 80, 120 at 96, 89 at 104, 92 at 112, 97 at 128 and 113 at 160; at 200 ns from core to
+/// core 143 to 167. A pause that each rank found by trial took 100 and 151: its trials cost more than they gained.
 pub const MAIL_PAUSE: u64 = 112;
 /// Time between two looks for a mail.
 pub const MAIL_INTERVAL: u64 = 24;
