@@ -5,6 +5,8 @@
 mod build_systems;
 #[path = "launcher/compiled.rs"]
 mod compiled;
+#[path = "launcher/configure.rs"]
+mod configure;
 #[path = "launcher/ending.rs"]
 mod ending;
 #[path = "launcher/environment.rs"]
@@ -13,6 +15,8 @@ mod environment;
 mod foreign;
 #[path = "launcher/install.rs"]
 mod install;
+#[path = "launcher/join.rs"]
+mod join;
 #[path = "launcher/measure.rs"]
 mod measure;
 #[path = "launcher/options.rs"]

@@ -113,7 +113,7 @@ pub type Selected = Composition<
 pub type Envelope<H, C = Selected> = envelope::Envelope<H, C>;
 
 /// Returns a number that two peers must share to interoperate: it covers the header's name and size, the length type,
-/// the transfer policy and the layout of the frames. Drivers compare it when a job starts. It is equal in programs that
+/// the transfer policy, the byte order where values are not converted, and the layout of the frames. Drivers compare it when a job starts. It is equal in programs that
 /// were built separately, even with different compilers.
 pub const fn fingerprint<H: crate::Header, C: Config>() -> u64 {
     const FRAMES: u64 = 3;
@@ -126,6 +126,8 @@ pub const fn fingerprint<H: crate::Header, C: Config>() -> u64 {
         <C::Transfer as Transfer>::HINTS as u64,
         <C::Representation as Representation>::CONVERTS as u64,
         <C::Representation as Representation>::CANONICAL as u64,
+        (!<C::Representation as Representation>::CONVERTS
+            && <C::Representation as Representation>::BIG_ENDIAN) as u64,
         <<C::Sizes as Sizes>::Pool as Capacity>::N as u64,
         <<C::Sizes as Sizes>::Cell as Capacity>::N as u64,
     ];

@@ -96,6 +96,7 @@ mod forward;
 mod frame;
 pub mod header;
 pub mod layout;
+pub mod mailbox;
 pub mod matching;
 pub mod memory;
 pub mod network;
@@ -122,7 +123,7 @@ pub use patterns::{Any, Exact, Select};
 /// Items for authors of a protocol library such as MPI on the kernel, in addition to those for programs.
 pub mod facade {
     pub use crate::communicator::{
-        Awaited, COPY_OVERHEAD, Inspect, Lengths, Peeked, PointToPointExt, Received,
+        Awaited, COPY_OVERHEAD, Inspect, Lengths, Peeked, PointToPointExt, Received, slot_bytes,
     };
 }
 

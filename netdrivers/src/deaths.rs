@@ -18,6 +18,14 @@ pub trait DeathSource {
     /// a death ends the sleep.
     fn max_sleep(&self) -> u64;
 
+    /// Returns whether that peer has been there: its process has attached, or has ended. Places of a job that processes
+    /// may join later have peers that have not.
+    fn has_started(&self, peer: Peer) -> bool;
+
+    /// Returns whether that peer counts as dead because it does not answer: its process may be alive. Other dead peers
+    /// are known to have ended.
+    fn is_unreachable(&self, peer: Peer) -> bool;
+
     /// Returns whether that dead peer has ended in good order.
     fn has_finished(&self, peer: Peer) -> bool;
 

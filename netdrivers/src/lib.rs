@@ -34,6 +34,8 @@ mod lock;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]
+pub mod mailbox;
+#[cfg(all(feature = "shm", target_os = "linux"))]
 pub mod shm;
 #[cfg(all(any(feature = "shm", feature = "udp"), target_os = "linux"))]
 pub mod tuning;

@@ -1,4 +1,4 @@
-//! A lock for threads of one process: a thread that finds it taken sleeps. `loopback` uses it.
+//! A lock for threads of one process: a thread that finds it taken sleeps. `loopback` and `mailbox` use it.
 
 use crate::futex;
 use core::cell::UnsafeCell;
@@ -30,32 +30,54 @@ impl<T> Lock<T> {
     /// Runs `f` with exclusive access to the value. If `f` panics, the value stays as `f` left it. `f` must not lock
     /// again: it would deadlock.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        self.take();
-        let _taken = Taken(&self.word);
-        // SAFETY: until `_taken` is dropped the word excludes all other threads, and the reference ends before.
-        f(unsafe { &mut *self.guarded.get() })
+        self.taken(Taken::wait(&self.word), f)
     }
 
-    fn take(&self) {
-        let (took, found) = (Ordering::Acquire, Ordering::Relaxed);
-        let taken = self.word.compare_exchange(FREE, TAKEN, took, found);
-        if taken.is_err() {
-            self.wait();
+    /// Runs `f` as [`Self::with`] does if the lock is free.
+    ///
+    /// # Errors
+    /// Returns `f` if it is taken.
+    pub(crate) fn try_with<R, F: FnOnce(&mut T) -> R>(&self, f: F) -> Result<R, F> {
+        match Taken::now(&self.word) {
+            Some(taken) => Ok(self.taken(taken, f)),
+            None => Err(f),
         }
+    }
+
+    #[inline]
+    fn taken<R>(&self, taken: Taken<'_>, f: impl FnOnce(&mut T) -> R) -> R {
+        debug_assert!(core::ptr::eq(taken.0, &self.word));
+        // SAFETY: until `taken` is dropped, which this call does after `f`, the word excludes all other threads.
+        let result = f(unsafe { &mut *self.guarded.get() });
+        drop(taken);
+        result
+    }
+}
+
+/// The lock, taken. Frees it when dropped, also while a panic unwinds.
+struct Taken<'a>(&'a AtomicU32);
+
+impl<'a> Taken<'a> {
+    fn now(word: &'a AtomicU32) -> Option<Self> {
+        let (took, found) = (Ordering::Acquire, Ordering::Relaxed);
+        let taken = word.compare_exchange(FREE, TAKEN, took, found);
+        taken.is_ok().then(|| Taken(word))
+    }
+
+    fn wait(word: &'a AtomicU32) -> Self {
+        Self::now(word).unwrap_or_else(|| Self::sleep(word))
     }
 
     /// Waits for the lock. A thread that had to wait cannot know whether others still do, so it marks the lock
     /// contended.
     #[cold]
-    fn wait(&self) {
-        while self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
-            futex::wait(&self.word, CONTENDED, None);
+    fn sleep(word: &'a AtomicU32) -> Self {
+        while word.swap(CONTENDED, Ordering::Acquire) != FREE {
+            futex::wait(word, CONTENDED, None);
         }
+        Taken(word)
     }
 }
-
-/// Frees the lock when dropped, also while a panic unwinds.
-struct Taken<'a>(&'a AtomicU32);
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {

@@ -50,6 +50,15 @@ pub const THREAD_SPINS: u32 = 8;
 /// Polls after these that yield, before the first sleep.
 pub const THREAD_YIELDS: u32 = 32;
 
+// ---- Threads that share mailboxes ----------------------------------------------------------------------------------
+
+/// Looks of a parked thread before its first yield: some microseconds, as the driver may just be taking its message.
+pub const PARKED_SPINS: u32 = 1000;
+/// Yields after these, before it sleeps: threads may outnumber the cores.
+pub const PARKED_YIELDS: u32 = 100;
+/// The shortest and the longest time between two questions for a name that is not there yet.
+pub const LOOKUP_INTERVALS: RangeInclusive<u64> = 200_000..=20_000_000;
+
 // ---- Ranks before a network device ---------------------------------------------------------------------------------
 
 /// Polls before the first yield: ten microseconds if a poll reads memory, some tens if it is a system call; longer than

@@ -106,14 +106,18 @@ fn what_is_no_segment_is_refused() {
     let null = File::open("/dev/null").expect("a device");
     assert_eq!(refused(null.as_raw_fd()), ShmError::NotASegment);
 
-    let damaged = |offset| {
+    let written = |offset, damage: [u8; 8]| {
         let segment = Segment::create(2, 0).expect("a segment");
-        let damage = 77_u64.to_ne_bytes();
         file_of(&segment)
             .write_all_at(&damage, offset)
             .expect("a file");
         refused(segment.fd())
     };
+    let foreign = u64::from_le_bytes(*b"pomboshm").to_be_bytes();
+    if cfg!(target_endian = "little") {
+        assert_eq!(written(0, foreign), ShmError::ByteOrder);
+    }
+    let damaged = |offset| written(offset, 77_u64.to_ne_bytes());
     let of_another_version = damaged(8);
     assert!(
         matches!(of_another_version, ShmError::Version { ours, theirs: 77 } if ours != 77),

@@ -182,9 +182,20 @@ impl WaitingJob {
     }
 
     /// Starts the job with these arguments of `wait.c`.
-    fn start(words: &str, hosts: &Hosts, test: &str, (net, loss): (&str, &str)) -> Option<Self> {
-        let mut command = job(hosts)?;
+    fn start(words: &str, hosts: &Hosts, test: &str, by: (&str, &str)) -> Option<Self> {
         let program = compile(test, "tests/hosts/wait.c");
+        Self::start_program((&program, words), hosts, test, by, "waits")
+    }
+
+    /// Starts the job with this program and its arguments; returns when all ranks have said that they are `ready`.
+    fn start_program(
+        (program, words): (&Path, &str),
+        hosts: &Hosts,
+        test: &str,
+        (net, loss): (&str, &str),
+        ready: &str,
+    ) -> Option<Self> {
+        let mut command = job(hosts)?;
         let said = directory(&format!("{test}-said"));
         // The launcher would end the other ranks when one fails, or fail when it cannot reach them; `setsid` takes the
         // ranks out of its control, because each is to detect the loss on its own.
@@ -199,8 +210,8 @@ impl WaitingJob {
             said,
             _launcher: Job::start(&mut command),
         };
-        let ready = |rank| waiting.said(rank).contains("waits");
-        until("all wait", || (0..8).all(ready));
+        let is_ready = |rank| waiting.said(rank).contains(ready);
+        until("all are ready", || (0..8).all(is_ready));
         Some(waiting)
     }
 
@@ -305,6 +316,61 @@ fn a_farm_without_mpi_on_four_hosts() {
 
 /// The result of eight ranks.
 const PI: &str = "pi is 3.141592554 after 1000 tasks\n";
+
+/// Eight processes on four hosts join and leave groups at random; all end with the same members.
+#[test]
+fn groups_on_four_hosts_are_the_same_everywhere() {
+    let _alone = alone();
+    let test = here!(groups_on_four_hosts_are_the_same_everywhere);
+    on_hosts(test, HOSTS, |hosts| {
+        for net in NETS {
+            let Some(mut command) = job(hosts) else {
+                return;
+            };
+            command.env("POMBO_NET", net).env("POMBO_FAULT_LOSS", "5");
+            let outcome = finish(command.arg(example("groups")).arg("1"));
+            let lines = outcome.out.lines();
+            let texts: Vec<_> = lines.filter_map(|line| line.split_once(": ")).collect();
+            assert_eq!((outcome.code, texts.len()), (0, 8), "{outcome:?}");
+            assert!(
+                texts.iter().all(|(_, text)| *text == texts[0].1),
+                "{texts:?}"
+            );
+        }
+    });
+}
+
+/// A host is cut off: the processes of the others go on without it, in the same groups, and its own are a minority.
+#[test]
+fn groups_outlive_a_partition_on_one_side() {
+    let _alone = alone();
+    let test = here!(groups_outlive_a_partition_on_one_side);
+    on_hosts(test, HOSTS, |hosts| {
+        let (program, by) = (example("groups"), (NETS[0], "0"));
+        let words = (&*program, "8");
+        let job = WaitingJob::start_program(words, hosts, "hosts-groups", by, "begins");
+        let Some(job) = job else {
+            return;
+        };
+        hosts.unplug(3);
+        for rank in 6..8 {
+            until("a minority", || job.said(rank).contains("Minority"));
+        }
+        let text = |rank: usize| {
+            let said = job.said(rank);
+            let prefix = format!("rank {rank}: [");
+            let line = said.lines().find_map(|line| line.strip_prefix(&prefix));
+            line.map(str::to_owned)
+        };
+        until("six are left", || (0..6).all(|rank| text(rank).is_some()));
+        for rank in 0..6 {
+            assert!(text(rank).is_some_and(|text| text.starts_with("0, 1, 2, 3, 4, 5]")));
+            assert_eq!(text(rank), text(0));
+        }
+        drop(job);
+        hosts.plug(3);
+    });
+}
 
 /// Of two ranks the one that writes dies, or one in the middle; the log is whole and the same on all that are left. Those
 /// of the victim's host may be among them: Hydra ends them, as fast as it can.

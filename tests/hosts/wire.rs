@@ -107,7 +107,7 @@ fn no_word_on_the_wire_is_the_key_of_the_job() {
             .collect();
         let text = texts.iter().map(|frame| String::from_utf8_lossy(frame));
         let all: String = text.collect();
-        let cards = all.split("pombo4.").skip(1);
+        let cards = all.split("pombo5.").skip(1);
         let epochs = cards.filter_map(|card| {
             let fields: Vec<&str> = card.split(['.', '\n', ' ']).collect();
             let epoch = fields.get(4).filter(|epoch| epoch.len() == 8)?;

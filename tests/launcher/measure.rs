@@ -262,6 +262,10 @@ fn what_is_refused() {
         (&["measure", "--net", "shm", "--hosts"], &["--net", "shm"]),
         (&["measure", "--print", old], &["old.toml", "version is 7"]),
         (&["measure", "-n", "1"], &["'1'", "RANKS"]),
+        (
+            &["measure", "-o", "a.toml", "--validate", "a.svg"],
+            &["--validate", "a.svg", "-o"],
+        ),
         (&["measure", "--shape", "1mbit"], &["--hosts"]),
         (
             &["measure", "-o", old],
@@ -311,6 +315,29 @@ fn what_is_refused() {
     let times = outcome.out.trim_end();
     let outcome = finish(pombo(["run", "echo"]).env("POMBO_NETWORK_TIMES", times));
     assert_eq!(outcome.code, 0, "{times}: {outcome:?}");
+    // All programs of a job choose alike.
+    for (name, one, other) in [
+        ("POMBO_NETWORK_TIMES", "udp 0:1:2:3", "udp 0:1:2:4"),
+        ("POMBO_COLL_BCAST", "chain", "binomial"),
+    ] {
+        let line = [
+            "run", "-env", name, one, "true", ":", "-env", name, other, "true",
+        ];
+        let outcome = finish(&mut pombo(line));
+        assert_eq!(outcome.code, 1, "{outcome:?}");
+        assert!(outcome.err.contains(name), "{outcome:?}");
+        let line = [
+            "run", "-env", name, one, "true", ":", "-env", name, one, "true",
+        ];
+        let outcome = finish(&mut pombo(line));
+        assert_eq!((outcome.code, &*outcome.err), (0, ""));
+    }
+    let nets = ["run", "-env", "POMBO_NET", "udp", "true", ":", "true"];
+    let outcome = finish(pombo(nets).env("POMBO_NETWORK", good));
+    assert!(
+        outcome.code == 1 && outcome.err.contains("POMBO_NET,"),
+        "{outcome:?}"
+    );
     // A name is relative to the directory of the program.
     let mut command = pombo(["run", "-wdir", place.to_str().unwrap(), "true"]);
     let outcome = finish(command.env("POMBO_NETWORK", "good.toml"));

@@ -37,10 +37,12 @@ pub(crate) fn program_in(folder: &str, name: &str) -> PathBuf {
     program
 }
 
-/// Compiles with warnings as errors.
+/// Compiles with warnings as errors, and with the words of `POMBO_TEST_MPICC`, such as `--minimal`.
 pub(crate) fn compile(source: &Path, program: &Path, options: &[&str]) {
     let mut command = pombo(["mpicc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror"]);
+    let words = std::env::var("POMBO_TEST_MPICC").unwrap_or_default();
     command
+        .args(words.split_whitespace())
         .args(options)
         .arg(source)
         .arg("-o")

@@ -78,6 +78,35 @@ fn a_rank_that_ends_in_the_middle_is_an_error_of_all_others() {
     }
 }
 
+/// Who asks is told of each change of a link that the tree uses, and which forecaster found it.
+#[test]
+fn changes_of_links_are_told_with_their_forecasters() {
+    let verbose = [
+        UDP,
+        ("POMBO_VERBOSE", "1"),
+        ("POMBO_ADAPTIVE_EVERY", "2"),
+        ("POMBO_ADAPTIVE_THRESHOLD", "0"),
+    ];
+    let outcome = run(3, "trees", &[], &[&ADAPTIVE[..], &verbose].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let told = |line: &&str| line.starts_with("pombo: adaptive tree: rank ");
+    let lines: Vec<&str> = outcome.err.lines().filter(told).collect();
+    let names = ["value", "mean", "median", "exponential"];
+    assert!(!lines.is_empty(), "{}", outcome.err);
+    for line in lines {
+        assert!(line.contains(" ns for its link to rank "), "{line}");
+        assert!(names.iter().any(|name| line.ends_with(name)), "{line}");
+    }
+}
+
+/// Without the tree of the rank that refuses, the other one would wait for it for ever.
+#[test]
+fn a_refused_first_call_does_not_keep_the_tree_from_the_others() {
+    for net in [&[][..], &[UDP]] {
+        ok(2, "trees_refused", &[], &[&ADAPTIVE[..], net].concat());
+    }
+}
+
 #[test]
 fn wrong_values_are_refused() {
     for (name, value, must) in [

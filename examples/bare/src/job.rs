@@ -15,6 +15,8 @@ pub struct Job {
     pub count: u32,
     /// `loss=N`: of 100 frames that arrive, how many are lost on purpose.
     pub loss: u8,
+    /// `mpi=1`: the program of MPI in place of the others.
+    pub is_mpi: bool,
     /// `virtio_mmio.device=SIZE@BASE:LINE`, as Linux has it: the address of the device, and its interrupt.
     pub device: Option<(usize, u8)>,
 }
@@ -31,6 +33,7 @@ impl Job {
             number: 1,
             count: 1000,
             loss: 0,
+            is_mpi: false,
             device: None,
         };
         for word in words {
@@ -48,6 +51,7 @@ impl Job {
             "job" => self.number = value.parse().ok()?,
             "count" => self.count = value.parse().ok()?,
             "loss" => self.loss = value.parse().ok().filter(|loss| *loss <= 50)?,
+            "mpi" => self.is_mpi = value == "1",
             "peers" => {
                 self.peers = Addresses::default();
                 for mac in value.split(',') {

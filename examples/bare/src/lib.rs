@@ -1,4 +1,4 @@
-//! What the image and the Linux program share: the protocol, its composition, and three programs over it. Neither a
+//! What the image and the Linux program share: the protocol, its composition, the programs over it, and MPI for programs. Neither a
 //! system nor an allocator is needed; the two differ in the network that they bring.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -6,11 +6,13 @@
 mod composition;
 mod job;
 mod lossy;
+#[cfg(feature = "programs")]
+pub mod mpi;
 pub mod programs;
 mod report;
 
 pub use composition::{Comm, FRAME, Message, PEERS, Small, Windows};
 pub use job::{Addresses, Job};
 pub use lossy::{Lossy, Reported};
-pub use programs::run;
+pub use programs::start;
 pub use report::{Failure, Report};

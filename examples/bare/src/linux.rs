@@ -1,7 +1,7 @@
 //! The same programs as a process on Linux: over raw Ethernet with the arguments of an image, or as threads of one
 //! process with `threads=N`. Raw frames take the right of an administrator, which a user namespace gives.
 
-use pombo_bare::{Comm, Failure, Job, Lossy, Report, Reported, Windows, programs};
+use pombo_bare::{Failure, Job, Lossy, Report, Reported, Windows, programs};
 use pombo_collective::SharedBytes;
 use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::Loopback;
@@ -89,9 +89,5 @@ fn rank<L: Channel>(channel: L, job: &Job, told: fn(&L, &mut Report<'_>)) -> Res
             line.clear();
         }
     };
-    let mut comm = Comm::new(channel)?;
-    let mut report = Report(&mut print);
-    pombo_bare::run(&mut comm, memory, job.count, &mut report)?;
-    told(comm.channel(), &mut report);
-    Ok(())
+    pombo_bare::start(|| Ok(channel), memory, job, &mut Report(&mut print), told)
 }

@@ -167,6 +167,11 @@ pub trait PointToPointExt: PointToPoint {
         self.engine().state.posted_pattern(ticket)
     }
 
+    /// Returns whether that peer is lost and every frame that it sent has arrived.
+    fn is_lost(&mut self, peer: Peer) -> bool {
+        self.engine().state.is_dead(peer)
+    }
+
     /// Ends an unmatched receive with [`Error::PeerLost`]: for a caller that gives up a receive from any source because
     /// that peer is lost.
     fn fail_receive(&mut self, ticket: Ticket, peer: Peer) {
@@ -183,6 +188,23 @@ pub trait PointToPointExt: PointToPoint {
     /// Returns whether a probe's query with this pattern to senders that hold messages, or the reply, is in flight.
     fn is_querying(&mut self, pattern: &<Self::Header as Header>::Pattern) -> bool {
         self.engine().state.is_querying(pattern)
+    }
+
+    /// Makes progress, or lets the channel wait for at most `nanoseconds` ns if there is none: for protocols with timers,
+    /// as [`PointToPoint::progress_or_wait`].
+    ///
+    /// # Errors
+    /// [`Error::Channel`] when the channel is broken.
+    fn progress_or_wait_timeout(&mut self, idle: &mut u32, nanoseconds: u64) -> Result<(), Error> {
+        let mut engine = self.engine();
+        let moved = engine.progress()?;
+        let deadline = Some(engine.after(nanoseconds));
+        engine.pause(moved, idle, deadline)
+    }
+
+    /// Returns the channel below.
+    fn channel_below(&mut self) -> &Self::Channel {
+        self.engine().channel
     }
 }
 

@@ -36,3 +36,4 @@ pub use ports::{Communicator, Endpoint, Lengths, Limits, Port, PortView, Ports, 
 pub use post::Mode;
 pub use scope::{SCOPE_LOANS, Scope};
 pub use send_copies::COPY_OVERHEAD;
+pub use state::slot_bytes;

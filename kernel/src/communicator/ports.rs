@@ -163,8 +163,7 @@ impl<H: Header, L: Channel, M: Memory, C: Config> Communicator<H, L, M, C> {
 
     /// Returns whether that peer is lost and every frame that it sent has arrived.
     pub fn is_dead(&self, peer: Peer) -> bool {
-        let peers = self.ports.0.state.peer_states.as_ref();
-        peers.get(peer.index()).is_some_and(|state| state.dead)
+        self.ports.0.state.is_dead(peer)
     }
 
     /// Returns whether the channel has taken every frame that was due; all else waits for the peers.
@@ -224,6 +223,11 @@ impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>>
     /// Returns the number of frames of this port dropped because they violate the protocol.
     pub fn rejected(&self) -> u64 {
         self.port.state.rejected
+    }
+
+    /// Returns whether the channel has taken every frame of this port that was due; all else waits for the peers.
+    pub fn is_flushed(&self) -> bool {
+        !self.port.state.tx_pending
     }
 }
 

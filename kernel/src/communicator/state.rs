@@ -20,7 +20,7 @@ use crate::envelope::Envelope;
 use crate::error::Error;
 use crate::frame::Handle;
 use crate::header::{Header, Pattern, Peer};
-use crate::matching::{Expected, Matcher, Sequence, SequenceOf, Unexpected};
+use crate::matching::{Arrived, Expected, Matcher, Sequence, SequenceOf, Unexpected};
 use crate::memory::Ticket;
 use crate::slab::{Entry, Queue, Slab};
 
@@ -35,6 +35,15 @@ pub(crate) type PeerStatesOf<H, C> = <<C as Config>::Storage as Storage>::Slice<
 
 /// The peer of a receive that any peer may match. No channel has a peer of that number.
 pub(crate) const ANY: Peer = Peer(u16::MAX);
+
+/// Returns what a queue's slot takes in a composition, in bytes: the slot of an operation under way, and that of a
+/// message without a receive, with its cell where cells stand in the slots.
+pub const fn slot_bytes<H: Header, C: Config>() -> [usize; 2] {
+    [
+        size_of::<Entry<Operation<H, C>>>(),
+        size_of::<Arrived<H, C>>(),
+    ]
+}
 
 /// The state of all traffic with one header type.
 pub(crate) struct State<H: Header, C: Config> {
@@ -108,6 +117,12 @@ impl<H: Header, C: Config> State<H, C> {
     #[inline]
     pub(crate) fn peer_state(&mut self, peer: Peer) -> Option<&mut PeerState<H, C>> {
         self.peer_states.as_mut().get_mut(peer.index())
+    }
+
+    /// Returns whether that peer is lost and every frame that it sent has arrived.
+    pub(crate) fn is_dead(&self, peer: Peer) -> bool {
+        let peers = self.peer_states.as_ref();
+        peers.get(peer.index()).is_some_and(|state| state.dead)
     }
 
     /// Returns the flow-control state of a peer, if the composition has it.

@@ -98,7 +98,10 @@ impl Sink for &mut [u8] {
 
     #[inline]
     fn copy_in(&mut self, offset: usize, from: &[u8]) {
-        self[offset..offset + from.len()].copy_from_slice(from);
+        let room = self.get_mut(offset..);
+        if let Some(room) = room.and_then(|room| room.get_mut(..from.len())) {
+            room.copy_from_slice(from);
+        }
     }
 }
 

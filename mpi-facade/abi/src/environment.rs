@@ -12,6 +12,13 @@ const LIBRARY_VERSION: &str = concat!(
     ", MPI 5.0, standard ABI 1.0"
 );
 
+/// What a slot of the kernel's queues takes, for `pombo size`; no program carries it.
+#[used]
+static SLOT_BYTES: [u64; 2] = [
+    pombo_mpi::SLOT_BYTES[0] as u64,
+    pombo_mpi::SLOT_BYTES[1] as u64,
+];
+
 mpi! {
     fn MPI_Get_version(version: Out<c_int>, subversion: Out<c_int>) {
         out!(version = MPI_VERSION, subversion = MPI_SUBVERSION);

@@ -76,6 +76,12 @@ macro_rules! jump {
         "b {to}"
     };
 }
+#[cfg(target_arch = "s390x")]
+macro_rules! jump {
+    () => {
+        "jg {to}"
+    };
+}
 
 /// Writes results to C memory: `out!(place = value, ..)`. A place is a checked [`Out`](crate::arguments::Out).
 macro_rules! out {

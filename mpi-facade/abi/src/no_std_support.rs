@@ -86,7 +86,13 @@ impl Write for Stderr {
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
+    #[cfg(feature = "diagnostics")]
     let _ = writeln!(Stderr, "pombo: error in the MPI library itself: {info}");
+    #[cfg(not(feature = "diagnostics"))]
+    let _ = (
+        info,
+        Stderr.write_str("pombo: error in the MPI library itself\n"),
+    );
     // SAFETY: abort has no preconditions.
     unsafe { libc::abort() }
 }

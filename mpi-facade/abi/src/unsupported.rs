@@ -25,6 +25,12 @@ macro_rules! number {
         "mov w0, #{number}"
     };
 }
+#[cfg(target_arch = "s390x")]
+macro_rules! number {
+    () => {
+        "lghi %r2, {number}"
+    };
+}
 
 /// Exports functions under both names. Their arguments are ignored, as C's calling conventions allow.
 macro_rules! unsupported {

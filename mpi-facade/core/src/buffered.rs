@@ -70,6 +70,7 @@ pub(crate) fn post(
 pub fn attach(of: BufferOf, buffer: Attached) -> Result<(), CommError> {
     world::with(|world| {
         let owner = owner(world, of)?;
+        world.objects.flush_buffers = Some(flush_all);
         pool::attach(world, owner, buffer).map_err(|error| failure(of, error))
     })
 }
@@ -93,7 +94,7 @@ pub fn flush(of: BufferOf) -> Result<(), CommError> {
 }
 
 /// Waits until every copy of all buffers is sent.
-pub(crate) fn flush_all() -> Result<(), CommError> {
+fn flush_all() -> Result<(), CommError> {
     world::with(|world| {
         for owner in pool::owners(world) {
             flush_one(world, owner)?;

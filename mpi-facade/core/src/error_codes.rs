@@ -29,6 +29,7 @@ static SAID: Global<Vec<(Class, String)>> = Global::new(Vec::new());
 
 /// Notes what an error said: the text of its class ends with it from now on, as a program that gets only the code has
 /// no other way to find out.
+#[cfg(feature = "diagnostics")]
 pub(crate) fn note(class: Class, said: String) {
     SAID.with(|all| {
         all.retain(|(of, _)| *of != class);

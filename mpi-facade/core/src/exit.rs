@@ -4,23 +4,21 @@ use crate::constants::{Comm, MPI_COMM_SELF, MPI_COMM_WORLD};
 use crate::runtime::phase::{self, Phase, phase};
 use crate::runtime::world;
 use core::ffi::c_int;
-use core::fmt::Write;
 use pombo_job::log::{self, LogLine};
 use pombo_job::process;
 
 /// Ends this process with the code; the launcher ends the others.
 pub fn abort(comm: Comm, code: c_int) -> ! {
     let mut line = LogLine::new();
-    // A line that is too long is truncated.
-    let _ = write!(
-        line,
-        "pombo: rank {} called MPI_Abort with code {code} on ",
-        world_rank()
-    );
-    let _ = match comm {
-        MPI_COMM_WORLD => line.write_str("MPI_COMM_WORLD"),
-        MPI_COMM_SELF => line.write_str("MPI_COMM_SELF"),
-        other => write!(line, "communicator {:#x}", other.0),
+    line.put("pombo: rank ")
+        .put_number(world_rank() as i64)
+        .put(" called MPI_Abort with code ")
+        .put_number(code)
+        .put(" on ");
+    match comm {
+        MPI_COMM_WORLD => line.put("MPI_COMM_WORLD"),
+        MPI_COMM_SELF => line.put("MPI_COMM_SELF"),
+        other => line.put("communicator ").put_number(other.0 as i64),
     };
     log::error(&line);
     exit(code)

@@ -21,14 +21,39 @@ struct Infos {
 
 static INFOS: Global<Option<Infos>> = Global::new(None);
 
+/// Facts about the start that nobody has asked for yet, by key: a program without info objects keeps them as they are.
+static FACTS: Global<Vec<(&str, Vec<u8>)>> = Global::new(Vec::new());
+
+/// The key of all arguments but the first, which stand in `FACTS` one by one.
+const ARGUMENTS: &str = "argv";
+
 /// Runs a function on the info objects.
 fn with<R>(call: impl FnOnce(&mut Infos) -> R) -> R {
     INFOS.with(|infos| {
-        call(infos.get_or_insert_with(|| Infos {
+        let infos = infos.get_or_insert_with(|| Infos {
             table: HandleTable::default(),
             environment: InfoList::default(),
-        }))
+        });
+        add_facts(&mut infos.environment);
+        call(infos)
     })
+}
+
+/// Adds what has become known about the start of this process since the last call; former values stay.
+fn add_facts(environment: &mut InfoList) {
+    let facts = FACTS.with(core::mem::take);
+    let mut add = |key: &str, value: &[u8]| {
+        if environment.get(key.as_bytes()).is_none() && (1..MAX_VALUE).contains(&value.len()) {
+            environment.set(key.as_bytes(), value);
+        }
+    };
+    let (arguments, others): (Vec<_>, Vec<_>) =
+        facts.into_iter().partition(|(key, _)| *key == ARGUMENTS);
+    for (key, value) in others {
+        add(key, &value);
+    }
+    let arguments: Vec<_> = arguments.into_iter().map(|(_, value)| value).collect();
+    add(ARGUMENTS, &arguments.join(&b' '));
 }
 
 /// Runs a function on the info object of a handle.
@@ -158,20 +183,17 @@ pub(crate) fn hints(info: Info) -> Result<InfoList, Error> {
 }
 
 /// Adds what is known about the start of this process, for `MPI_INFO_ENV`; former values stay.
-pub fn describe_start(key: &str, value: &[u8]) {
-    let key = key.as_bytes();
-    with(|infos| {
-        if infos.environment.get(key).is_none() && (1..MAX_VALUE).contains(&value.len()) {
-            infos.environment.set(key, value);
-        }
-    });
+pub fn describe_start(key: &'static str, value: &[u8]) {
+    FACTS.with(|facts| facts.push((key, value.into())));
 }
 
 /// Adds the command that started this process and its arguments to `MPI_INFO_ENV`.
 pub fn describe_command<'a>(arguments: impl Iterator<Item = &'a [u8]>) {
-    let (command, rest) = command_line(arguments);
-    describe_start("command", &command);
-    describe_start("argv", &rest);
+    let mut key = "command";
+    for argument in arguments {
+        describe_start(key, argument);
+        key = ARGUMENTS;
+    }
 }
 
 /// Sets the command that started this process and its arguments.

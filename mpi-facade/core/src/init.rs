@@ -1,7 +1,5 @@
 //! Start and end of MPI: `MPI_Init` and `MPI_Finalize`.
 
-use crate::attribute;
-use crate::buffered;
 use crate::collective;
 use crate::comm::{Comms, attributes};
 use crate::constants::*;
@@ -16,14 +14,20 @@ use crate::runtime::phase::{self, Phase, phase};
 use crate::runtime::progress_thread;
 use crate::runtime::world::{self, CommError, World};
 use crate::settings;
-use crate::world_allgather::world_allgather;
+use crate::world_barrier::world_barrier;
 use alloc::boxed::Box;
 use core::ffi::c_int;
+#[cfg(feature = "diagnostics")]
 use core::fmt::Write;
+#[cfg(feature = "diagnostics")]
+use pombo_job::Traffic;
+#[cfg(feature = "diagnostics")]
 use pombo_job::environment::variable;
 use pombo_job::log::{self, LogLine};
-use pombo_job::settings::{STATS_FILE, Variable};
-use pombo_job::{JobError, JoinError, Joined, Text, Traffic, WorldChannel};
+#[cfg(feature = "diagnostics")]
+use pombo_job::settings::STATS_FILE;
+use pombo_job::settings::{SPARE, Variable};
+use pombo_job::{JobError, JoinError, Joined, Text, WorldChannel};
 use pombo_kernel::{Channel, Limits};
 
 /// Joins the world that the environment names, or creates a world of one rank, by [`pombo_job::join`] like every
@@ -40,11 +44,15 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
         }
         .into());
     }
+    if SPARE.is_on() {
+        let must = "0 in an MPI program, whose world cannot grow: start the job without --spare";
+        return Err(refuse(&JobError::variable(SPARE.name(), must, SPARE.text())).into());
+    }
     let Joined {
         mut channel,
         hosts,
         launcher,
-    } = pombo_job::join::<RANKS, GroupBuffers>(settings::check_all(), FINGERPRINT)
+    } = pombo_job::join::<RANKS, GroupBuffers>(checked_settings(), FINGERPRINT)
         .map_err(turn_away)?;
     let single_copy = settings::SHM_SINGLE_COPY.read(settings::single_copy);
     channel
@@ -68,7 +76,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     world::begin(world, threads);
     info::describe_start(
         "maxprocs",
-        Text::<20>::of(format_args!("{size}")).as_bytes(),
+        Text::<20>::new().put_number(size as i64).as_bytes(),
     );
     info::describe_start("thread_level", phase::level().as_bytes());
     world::with(collective::open_multicast)?;
@@ -77,29 +85,43 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     Ok(threads)
 }
 
+/// Checks all variables of this process. Without diagnostics only those that are read are checked, as they are read.
+fn checked_settings() -> Result<(), JobError> {
+    #[cfg(feature = "diagnostics")]
+    return settings::check_all();
+    #[cfg(not(feature = "diagnostics"))]
+    Ok(())
+}
+
 /// Waits for all ranks, flushes the last frames, and ends the world.
 pub fn finalize() -> Result<(), CommError> {
     world::check_not_lent()?;
     // The flush is the next step, as it is refused where another call has the world.
-    buffered::flush_all()?;
+    flush_buffers()?;
     // The functions of attributes may still call all of MPI.
-    for comm in [MPI_COMM_SELF, MPI_COMM_WORLD] {
-        attribute::delete_all(comm)?;
+    let delete_attributes = world::with(|world| Ok(world.objects.delete_attributes))?;
+    if let Some(delete_attributes) = delete_attributes {
+        delete_attributes(MPI_COMM_SELF)?;
+        delete_attributes(MPI_COMM_WORLD)?;
+        flush_buffers()?;
     }
-    buffered::flush_all()?;
     #[cfg(feature = "progress-thread")]
     progress_thread::stop();
     // The other ranks may need repairs of this rank's broadcasts.
     world::with(|world| {
+        #[cfg(feature = "hosts")]
         world.until(|world| {
             let channel = world.kernel.channel_mut();
             Ok(channel.has_settled_groups().then_some(()))
         })?;
-        world_allgather(world, 0)?;
-        world.until(|world| Ok(world.kernel.is_flushed().then_some(())))?;
-        world.until(|world| Ok(world.kernel.channel_mut().is_settled().then_some(())))
+        world_barrier(world)?;
+        world.until(|world| {
+            let is_over = world.kernel.is_flushed() && world.kernel.channel_mut().is_settled();
+            Ok(is_over.then_some(()))
+        })
     })?;
     if let Some(mut world) = world::end() {
+        #[cfg(feature = "diagnostics")]
         report(&mut world);
         world.kernel.channel_mut().leave();
         if let Some(launcher) = &mut world.launcher {
@@ -109,8 +131,17 @@ pub fn finalize() -> Result<(), CommError> {
     Ok(())
 }
 
+/// Flushes the buffers of buffered sends, if there was one.
+fn flush_buffers() -> Result<(), CommError> {
+    match world::with(|world| Ok(world.objects.flush_buffers))? {
+        Some(flush) => flush(),
+        None => Ok(()),
+    }
+}
+
 /// Appends this rank's counts of messages sent, and those of its frames between hosts, to the file that
 /// `POMBO_STATS_FILE` names.
+#[cfg(feature = "diagnostics")]
 fn report(world: &mut World) {
     let Some(path) = variable(STATS_FILE.name) else {
         return;
@@ -166,8 +197,14 @@ fn refuse(error: &JobError) -> Error {
 
 fn refuse_as(rank: usize, error: &JobError) -> Error {
     let mut line = LogLine::new();
+    line.put("pombo: rank ")
+        .put_number(rank as i64)
+        .put(" cannot join its job: ");
     // A line that is too long is truncated.
-    let _ = write!(line, "pombo: rank {rank} cannot join its job: {error}");
+    #[cfg(feature = "diagnostics")]
+    let _ = write!(line, "{error}");
+    #[cfg(not(feature = "diagnostics"))]
+    error.write_brief(&mut line);
     log::error(&line);
     Error::NotJoined
 }

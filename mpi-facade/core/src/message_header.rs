@@ -1,8 +1,15 @@
 //! MPI's header over the kernel: context and tag; the source is the peer. Source: MPI 5.0, section 3.2.3.
 
-use pombo_kernel::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Unobserved};
+#[cfg(feature = "heterogeneous")]
+use pombo_kernel::aspect::Canonical as Values;
+#[cfg(not(feature = "heterogeneous"))]
+use pombo_kernel::aspect::Homogeneous as Values;
+use pombo_kernel::aspect::{Buffered, NoDatatypes, Rendezvous, Unobserved};
 use pombo_kernel::header::fold;
-use pombo_kernel::matching::Adaptive;
+#[cfg(feature = "fast-paths")]
+use pombo_kernel::matching::Adaptive as Matching;
+#[cfg(not(feature = "fast-paths"))]
+use pombo_kernel::matching::Linear as Matching;
 use pombo_kernel::{Capacities, Composition, Header, Pattern, Peer};
 use pombo_netdrivers::HeapStorage;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -61,6 +68,7 @@ impl MpiPattern {
     }
 
     /// Returns the source and the tag; `None` is any.
+    #[cfg(feature = "diagnostics")]
     pub(crate) fn wanted(&self) -> (Option<Peer>, Option<u32>) {
         let tag = self.header.tag.get();
         (self.source(), (tag != ANY_TAG).then_some(tag))
@@ -126,16 +134,16 @@ pub const CREDIT: u32 = 128;
 pub const SEND_BUFFER_BYTES: usize = 64 << 20;
 
 /// The composition of the MPI library: large counts, rendezvous, tables that grow up to a million requests, and copies
-/// of short sends.
+/// of short sends. With the feature `heterogeneous` values travel in the form of [`crate::datatype::representation`].
 pub type MpiComposition = Composition<
     U64,
     Rendezvous<EAGER>,
-    Adaptive,
+    Matching,
     HeapStorage,
     Capacities<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>,
     Unobserved,
     NoDatatypes,
-    Homogeneous,
+    Values,
     Buffered,
 >;
 

@@ -1,9 +1,11 @@
 //! The objects of MPI in a process: everything that local functions use, also those that callbacks call.
 
 use crate::comm::Comms;
+use crate::constants::Comm;
 use crate::datatype::Datatypes;
 use crate::extensions::Extensions;
 use crate::op::UserOperations;
+use crate::runtime::world::CommError;
 
 /// The objects of this process. Calls get them with the world or, inside a callback, from the call around it.
 pub(crate) struct Objects {
@@ -13,6 +15,10 @@ pub(crate) struct Objects {
     pub(crate) datatypes: Datatypes,
     /// Reduction operations of the program.
     pub(crate) operations: UserOperations,
+    /// Deletes the attributes of a communicator, once the program has set one; `MPI_Finalize` calls it.
+    pub(crate) delete_attributes: Option<fn(Comm) -> Result<(), CommError>>,
+    /// Flushes the buffers of buffered sends, once the program has attached one; `MPI_Finalize` calls it.
+    pub(crate) flush_buffers: Option<fn() -> Result<(), CommError>>,
     /// Objects of parts of MPI, by type.
     pub(crate) extensions: Extensions,
 }
@@ -23,6 +29,8 @@ impl Objects {
             comms,
             datatypes: Datatypes::new(),
             operations: UserOperations::default(),
+            delete_attributes: None,
+            flush_buffers: None,
             extensions: Extensions::default(),
         }
     }

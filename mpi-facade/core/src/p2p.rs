@@ -345,7 +345,8 @@ fn post_message<'w>(
     mode: Mode,
 ) -> Posted<'w> {
     world.count(pombo_kernel::Source::len(&region));
-    if mode == Mode::Standard {
+    // Alone, the usual way sends as well, but later.
+    if cfg!(feature = "fast-paths") && mode == Mode::Standard {
         let now = match world.kernel.send_now(peer, header, &region) {
             Ok(false) => world.kernel.send_copy_behind(peer, header, &region),
             now => now,

@@ -12,18 +12,32 @@ use pombo_kernel::Source;
 pub(crate) struct PackedMessage(Vec<MaybeUninit<u8>>);
 
 impl PackedMessage {
-    /// Copies a message.
+    /// Copies a message, in the form in which it is sent.
     pub(crate) fn of(message: &Region) -> Result<Self, Error> {
-        let (bytes, mut memory) = (message.len(), Vec::new());
+        Self::copied(message, Region::copy_to)
+    }
+
+    /// Copies it in the form that it has in memory.
+    pub(crate) fn as_it_is(message: &Region) -> Result<Self, Error> {
+        Self::copied(message, Region::copy_unconverted)
+    }
+
+    fn copied(message: &Region, copy_to: impl Fn(&Region, &Region)) -> Result<Self, Error> {
+        let mut copy = Self::room(message.len())?;
+        copy_to(message, &copy.region());
+        Ok(copy)
+    }
+
+    /// Returns memory for so many bytes.
+    pub(crate) fn room(bytes: usize) -> Result<Self, Error> {
+        let mut memory = Vec::new();
         let reserved = memory.try_reserve_exact(bytes);
         let no_memory = Error::NoMemory {
             bytes: bytes as u64,
         };
         reserved.map_err(|_| no_memory)?;
         memory.resize(bytes, MaybeUninit::uninit());
-        let mut copy = PackedMessage(memory);
-        message.copy_to(&copy.region());
-        Ok(copy)
+        Ok(PackedMessage(memory))
     }
 
     /// Returns the copy as a message of single bytes.

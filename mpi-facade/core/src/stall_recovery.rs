@@ -41,9 +41,10 @@ fn warn(world: &mut World) {
     if world.idle_counts.stalled != WARN_AFTER {
         return;
     }
-    let rank = world.kernel.me();
-    log::error(&LogLine::of(format_args!(
-        "pombo: rank {rank} waits in a send until its receive is posted: all POMBO_SEND_BUFFER_BYTES are taken by short \
-         messages that nobody has received yet"
-    )));
+    let mut line = LogLine::new();
+    line.put("pombo: rank ").put_number(world.kernel.me().0).put(
+        " waits in a send until its receive is posted: all POMBO_SEND_BUFFER_BYTES are taken by short messages that \
+         nobody has received yet",
+    );
+    log::error(&line);
 }

@@ -7,6 +7,7 @@
 //! one is safe.
 
 use crate::constants::{Datatype, MPI_IN_PLACE};
+use crate::datatype::representation::{HETEROGENEOUS, MOST, from_message, to_message};
 use crate::datatype::{Datatypes, Predefined, Shape, TypeLayout, predefined};
 use crate::error::{Class, Error};
 use alloc::rc::Rc;
@@ -140,7 +141,13 @@ fn layout_present(address: *const c_void, items: usize, layout: &TypeLayout) -> 
     }
 }
 
+/// Bytes that are converted at a time.
+const CHUNK: usize = 512;
+
 /// A part of C memory: contiguous bytes, or items of a layout.
+///
+/// Where machines may differ, values of more than one byte always have a layout, and contiguous bytes are in the form of
+/// messages ([`crate::datatype::representation`]): copies from one to the other convert. Otherwise both are one.
 ///
 /// The maker of a region promises that the memory stays valid as long as the region is used: MPI requires that of the
 /// caller of every communication function.
@@ -311,8 +318,39 @@ impl Region {
         }
     }
 
+    /// Does so with all bytes as they are in memory.
+    pub(crate) fn copy_unconverted(&self, to: &Region) {
+        self.copy_range_unconverted(0, to, 0, usize::MAX);
+    }
+
     /// Copies `len` bytes of data from `offset` to those of `to` from `at`, as far as both regions reach.
     pub(crate) fn copy_range(&self, offset: usize, to: &Region, at: usize, len: usize) {
+        if !HETEROGENEOUS || self.is_dense() == to.is_dense() {
+            return self.copy_range_unconverted(offset, to, at, len);
+        }
+        let len = len.min(self.bytes().saturating_sub(offset));
+        let len = len.min(to.bytes().saturating_sub(at));
+        // Through a piece of the stack, as neither side may be lent as a slice.
+        let (mut chunk, mut done) = ([0; CHUNK], 0);
+        while done < len {
+            let now = CHUNK.min(len - done);
+            let piece = &mut chunk[..now];
+            match self.is_dense() {
+                true => {
+                    self.copy_out(offset + done, piece);
+                    to.clone().copy_in_swapped(at + done, piece);
+                }
+                false => {
+                    self.copy_out_swapped(offset + done, piece);
+                    to.clone().copy_in(at + done, piece);
+                }
+            }
+            done += now;
+        }
+    }
+
+    /// Copies so with all bytes as they are in memory.
+    pub(crate) fn copy_range_unconverted(&self, offset: usize, to: &Region, at: usize, len: usize) {
         let len = len.min(self.bytes().saturating_sub(offset));
         let len = len.min(to.bytes().saturating_sub(at));
         let mut at = at;
@@ -487,6 +525,27 @@ impl Source for Region {
             None => self.copy_blocks::<true>(offset, to, len),
         }
     }
+
+    /// Copies out data in the form of messages.
+    fn copy_out_swapped(&self, offset: usize, into: &mut [u8]) {
+        let Some(layout) = &self.layout else {
+            return self.copy_out(offset, into);
+        };
+        let mut rest = into;
+        let len = rest.len().min(self.bytes().saturating_sub(offset));
+        layout.for_each_value(self.len, offset, len, |displacement, element, bytes| {
+            let (here, later) = core::mem::take(&mut rest).split_at_mut(bytes.len());
+            let mut value = [0; MOST];
+            let value = &mut value[..element.size()];
+            let from = self.base.wrapping_offset(displacement);
+            // SAFETY: the value is inside the region, whose maker has promised that memory until the operation that borrows
+            // it is complete (`Region::new`), initialised, and the copy of it is a local.
+            unsafe { ptr::copy_nonoverlapping(from, value.as_mut_ptr(), value.len()) };
+            to_message(element, value);
+            here.copy_from_slice(&value[bytes]);
+            rest = later;
+        });
+    }
 }
 
 impl Sink for Region {
@@ -512,6 +571,35 @@ impl Sink for Region {
             Some(to) => unsafe { copy::<false>(from, to, len) },
             None => self.copy_blocks::<false>(offset, from.cast_mut(), len),
         }
+    }
+
+    /// Copies in data in the form of messages, which comes in order: a value of which a part has come is converted when
+    /// its last byte has.
+    fn copy_in_swapped(&mut self, offset: usize, bytes: &[u8]) {
+        let Some(layout) = &self.layout else {
+            return self.copy_in(offset, bytes);
+        };
+        let mut rest = bytes;
+        let len = rest.len().min(self.bytes().saturating_sub(offset));
+        layout.for_each_value(self.len, offset, len, |displacement, element, part| {
+            let (here, later) = rest.split_at(part.len());
+            let (start, end, mut value) = (part.start, part.end, [0; MOST]);
+            let value = &mut value[..element.size()];
+            let to = self.base.wrapping_offset(displacement);
+            value[part].copy_from_slice(here);
+            // SAFETY: the value is inside the region, whose maker has promised that memory until the receive that borrows it
+            // is complete (`Region::new`); its first bytes were written before its last ones. The other side is a local.
+            unsafe {
+                if end == value.len() {
+                    ptr::copy_nonoverlapping(to, value.as_mut_ptr(), start);
+                    from_message(element, value);
+                    ptr::copy_nonoverlapping(value.as_ptr(), to, end);
+                } else {
+                    ptr::copy_nonoverlapping(value[start..].as_ptr(), to.add(start), end - start);
+                }
+            }
+            rest = later;
+        });
     }
 }
 
@@ -558,8 +646,7 @@ impl Region {
 mod tests {
     extern crate std;
     use super::*;
-    use crate::constants::{MPI_BOTTOM, MPI_BYTE, MPI_DOUBLE_INT};
-    use core::array::from_fn;
+    use crate::constants::MPI_BOTTOM;
 
     fn shape(datatype: Datatype) -> Shape {
         Datatypes::new().shape(datatype).unwrap()
@@ -579,9 +666,76 @@ mod tests {
         assert_eq!(present((&raw const here).cast(), 1), Ok(()));
     }
 
+    /// Copies values of every predefined datatype to messages and back in pieces of every length, and compares with the
+    /// reversed bytes of each value.
+    #[cfg(feature = "heterogeneous")]
+    #[test]
+    fn values_travel_in_one_form() {
+        use crate::datatype::{Element, Family, all};
+        const ITEMS: usize = 3;
+        for (datatype, known) in all() {
+            let (element, extent) = (known.element, known.extent());
+            let parts: std::vec::Vec<(usize, Element)> = match known.family {
+                Family::Indexed => std::vec![(0, element), (known.index_offset(), Element::I32)],
+                _ => (0..known.size() / element.size())
+                    .map(|part| (part * element.size(), element))
+                    .collect(),
+            };
+            let mut memory: std::vec::Vec<u8> =
+                (0..ITEMS * extent).map(|at| at as u8 + 1).collect();
+            let mut message = std::vec::Vec::new();
+            for (item, (at, element)) in
+                (0..ITEMS).flat_map(|item| parts.iter().map(move |part| (item, *part)))
+            {
+                let place = item * extent + at..item * extent + at + element.size();
+                let value = &mut memory[place];
+                if element == Element::LongDouble && cfg!(target_arch = "x86_64") {
+                    // One and a half.
+                    value.copy_from_slice(&(0x3fff_c000_0000_0000_0000_u128).to_ne_bytes());
+                    message.extend_from_slice(&(0x3fff_8000_u128 << 96).to_be_bytes());
+                } else if cfg!(target_endian = "little") {
+                    message.extend(value.iter().rev());
+                } else {
+                    message.extend_from_slice(value);
+                }
+            }
+            for piece in 1..40 {
+                let mut back = std::vec![0xee; memory.len()];
+                let from = region(&mut memory, ITEMS, shape(datatype));
+                let mut into = region(&mut back, ITEMS, shape(datatype));
+                let mut sent = std::vec![0; message.len()];
+                for (at, piece) in sent
+                    .chunks_mut(piece)
+                    .enumerate()
+                    .map(|(i, c)| (i * piece, c))
+                {
+                    from.copy_out_swapped(at, piece);
+                }
+                assert_eq!(sent, message, "{} in pieces of {piece}", known.name);
+                for (at, piece) in sent.chunks(piece).enumerate().map(|(i, c)| (i * piece, c)) {
+                    into.copy_in_swapped(at, piece);
+                }
+                for item in 0..ITEMS {
+                    for (at, element) in &parts {
+                        let place = item * extent + at..item * extent + at + element.size();
+                        assert_eq!(memory[place.clone()], back[place], "{}", known.name);
+                    }
+                }
+                // A region of bytes is a message.
+                let mut packed = std::vec![0; message.len()];
+                let bytes = region(&mut packed, message.len(), Shape::BYTE);
+                from.copy_to(&bytes);
+                assert_eq!(packed, message, "{} packed", known.name);
+            }
+        }
+    }
+
     /// Checks that two regions with the same start but another layout are copied.
+    #[cfg(not(feature = "heterogeneous"))]
     #[test]
     fn one_base_and_two_shapes() {
+        use crate::constants::{MPI_BYTE, MPI_DOUBLE_INT};
+        use core::array::from_fn;
         let mut memory: [u8; 32] = from_fn(|i| i as u8);
         let dense = region(&mut memory, 24, shape(MPI_BYTE));
         let pairs = region(&mut memory, 2, shape(MPI_DOUBLE_INT));

@@ -1,5 +1,5 @@
-//! What all ranks of the world do together at the start and at the end, by point-to-point messages alone: a program
-//! without collective calls links none. `init` and the set-up of multicast call it.
+//! The exchange of a number by all ranks of the world, by point-to-point messages alone. The set-up of multicast calls
+//! it.
 
 use crate::constants::*;
 use crate::datatype::Shape;
@@ -27,7 +27,7 @@ pub(crate) fn world_allgather(world: &mut World, own: u64) -> Result<Vec<u64>, C
     let (me, ranks) = (world.kernel.me().index(), world.kernel.peers());
     let peer = |steps: usize| Peer(((me + steps) % ranks) as u16);
     // In the order of ranks from this one on.
-    let mut all = vec![own; ranks];
+    let mut all = vec![own.to_le(); ranks];
     let mut known = 1;
     while known < ranks {
         let count = known.min(ranks - known);
@@ -53,5 +53,6 @@ pub(crate) fn world_allgather(world: &mut World, own: u64) -> Result<Vec<u64>, C
         known += count;
     }
     all.rotate_right(me);
+    all.iter_mut().for_each(|own| *own = u64::from_le(*own));
     Ok(all)
 }

@@ -8,7 +8,8 @@ use clap::{Parser, Subcommand};
 use crate::error::Error;
 use crate::version::VERSION;
 use crate::{
-    bench, capture, demo, explain, info, install, measure, run, setup, simulate, site_jobs, tree,
+    bench, capture, configure, demo, explain, info, install, join, mailbox_table, measure, run,
+    setup, simulate, site_jobs, size, tree,
 };
 
 /// Run message-passing programs on this machine
@@ -35,6 +36,8 @@ enum Action {
         )]
         words: Vec<OsString>,
     },
+    /// Start a program as a further process of a running job, in a place that `pombo run --spare` has left
+    Join(join::Options),
     /// Tell the version, where the library is, and every environment variable
     Info,
     /// Look whether ranks may send raw Ethernet frames, or tell how to allow it
@@ -56,6 +59,8 @@ enum Action {
         #[arg(long)]
         force: bool,
     },
+    /// Find the smallest composition of the library that a program needs, and say why
+    Configure(configure::Options),
     /// Compile a heat solver in C, run it on 4 ranks, draw a picture
     Demo {
         /// Directory for program, input and picture
@@ -67,8 +72,12 @@ enum Action {
     },
     /// Measure messages with our library and with every other MPI that is found
     Bench(bench::Options),
+    /// Print what the C library takes in programs that carry it, by composition and part
+    Size(size::Options),
     /// Measure what messages cost on a network, and write it to a file
     Measure(measure::Options),
+    /// Tell what the buffers of a mailbox take
+    Mailbox(mailbox_table::Options),
     /// Print the latency of broadcast trees for given times of a message, and the best tree
     Tree(tree::Options),
     /// Simulate broadcasts over sites, along fixed trees and along a spanning tree that adapts to changes
@@ -87,14 +96,18 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<u8, Error> {
     })?;
     match cli.command {
         Action::Run { words } => run::main("pombo run", &words),
+        Action::Join(options) => join::main(&options),
         Action::Info => info::main(),
         Action::Setup { interface } => setup::main(&interface),
         Action::Capture(options) => capture::main(&options),
         Action::Explain(options) => explain::main(&options),
         Action::Install { prefix, force } => install::main(&prefix, force),
+        Action::Configure(options) => configure::main(&options, &install::own()?),
         Action::Demo { directory, ranks } => demo::main(&directory, ranks),
         Action::Bench(options) => bench::main(&options),
+        Action::Size(options) => size::main(&options),
         Action::Measure(options) => measure::main(&options),
+        Action::Mailbox(options) => mailbox_table::main(&options),
         Action::Tree(options) => tree::main(&options),
         Action::Simulate(options) => simulate::main(&options),
         Action::Sites(options) => site_jobs::main(&options),

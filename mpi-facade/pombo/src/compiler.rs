@@ -6,29 +6,13 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use crate::configure::{self, Told};
 use crate::console::tell;
 use crate::error::Error;
-use crate::install::{self, Prefix};
-use crate::library::STATIC;
-use crate::variables;
+use crate::install;
+use crate::library::{Prefix, STATIC};
+use crate::toolchain::{self, Language};
 use crate::version::VERSION;
-
-/// The language of the source.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Language {
-    C,
-    Cxx,
-}
-
-impl Language {
-    /// Returns the names of the wrapper and of the language.
-    fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Language::C => ("mpicc", "C"),
-            Language::Cxx => ("mpicxx", "C++"),
-        }
-    }
-}
 
 /// What the wrapper was asked to print instead of compiling: lines with the compiler in front, as MPICH's wrappers, or
 /// parts of them, as Open MPI's.
@@ -93,12 +77,16 @@ Options:
   -showme:command  Print the compiler; -showme:version: the version of Pombo
   -cc=COMPILER     Compiler to use (mpicxx: -cxx=COMPILER); also POMBO_CC, POMBO_CXX
   -static-mpi      Put the MPI library into the program; unused parts are left out
+  --minimal        The same with the library for the composition that the program needs, as `pombo configure` finds it
+                   in the sources, objects and libraries that are linked; --minimal=hosts,diagnostics for ranks on
+                   several hosts, and for errors in sentences
 Everything else goes to the compiler. The library is added unless -c, -S, -E or -M is given.";
 
 /// The wrapper's own options, separated from the command line, and the remaining words.
 struct CompileRequest<'a> {
     show: Option<Show>,
     archive: bool,
+    minimal: Option<&'a str>,
     compiler: Option<String>,
     links: bool,
     help: bool,
@@ -148,6 +136,14 @@ pub(crate) fn compile_plain(
     run(&line, source)
 }
 
+/// Links one program of the files and with the options given, in their order; without the library.
+pub(crate) fn compile_files(program: &Path, options: &[OsString]) -> Result<(), Error> {
+    let mut line = compiler(Language::C, &read(options))?;
+    line.extend(options.iter().cloned());
+    line.extend(["-o".into(), program.into()]);
+    run(&line, program)
+}
+
 fn one_program(source: &Path, program: &Path, options: &[OsString]) -> Vec<OsString> {
     let files = ["-o".into(), program.into(), source.into(), "-lm".into()];
     [options, &files].concat()
@@ -170,6 +166,7 @@ fn read(arguments: &[OsString]) -> CompileRequest<'_> {
     let mut request = CompileRequest {
         show: None,
         archive: false,
+        minimal: None,
         compiler: None,
         links: true,
         help: false,
@@ -179,6 +176,9 @@ fn read(arguments: &[OsString]) -> CompileRequest<'_> {
         match word.to_str().unwrap_or_default() {
             text if Show::parse(text).is_some() => request.show = Show::parse(text),
             "-static-mpi" | "--static-mpi" => request.archive = true,
+            text if text.starts_with('-') && minimal(text).is_some() => {
+                request.minimal = minimal(text)
+            }
             "-help" | "--help" | "-h" | "-showme:help" if arguments.len() == 1 => {
                 request.help = true
             }
@@ -209,6 +209,33 @@ fn read(arguments: &[OsString]) -> CompileRequest<'_> {
     request
 }
 
+/// Returns the words of `--minimal` and `--minimal=WORDS`.
+fn minimal(option: &str) -> Option<&str> {
+    match option.trim_start_matches('-').strip_prefix("minimal")? {
+        "" => Some(""),
+        words => words.strip_prefix('='),
+    }
+}
+
+/// Reads the words of `--minimal`, which are options of `pombo configure`.
+fn told(words: &str) -> Result<Told, Error> {
+    let mut told = Told::default();
+    for word in words.split(',').filter(|word| !word.is_empty()) {
+        match word {
+            "hosts" => told.hosts = true,
+            "diagnostics" => told.diagnostics = true,
+            _ => {
+                return Err(Error::Value {
+                    what: "--minimal",
+                    given: word.to_owned(),
+                    want: "hosts, diagnostics, both with a comma between, or nothing",
+                });
+            }
+        }
+    }
+    Ok(told)
+}
+
 /// Returns the command line of a plain compilation, or the part of it that is to be shown.
 fn line(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString>, Error> {
     let prefix = install::own()?;
@@ -228,7 +255,21 @@ fn line(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString
     }
     let links = request.show.map_or(Some(request.links), Show::links);
     if links.unwrap_or(request.links) {
-        line.extend(libraries(&prefix, request.archive));
+        // Without files nobody knows the composition: build systems ask so.
+        let shows_program = request.show.is_none_or(|show| show == Show::All);
+        let minimal = request.minimal.filter(|_| shows_program);
+        line.extend(match minimal {
+            Some(words) => {
+                let compiler = compiler(language, request)?;
+                inside(&configure::library(
+                    &request.rest,
+                    &compiler,
+                    &told(words)?,
+                    &prefix,
+                )?)
+            }
+            None => libraries(&prefix, request.archive || request.minimal.is_some()),
+        });
     }
     Ok(line)
 }
@@ -238,7 +279,7 @@ const LIBRARY: &str = "mpi_abi";
 
 fn libraries(prefix: &Prefix, archive: bool) -> Vec<OsString> {
     match archive {
-        true => vec!["-Wl,--gc-sections".into(), prefix.lib.join(STATIC).into()],
+        true => inside(&prefix.lib.join(STATIC)),
         false => [
             vec![joined("-L", &prefix.lib)],
             run_path(&prefix.lib),
@@ -246,6 +287,11 @@ fn libraries(prefix: &Prefix, archive: bool) -> Vec<OsString> {
         ]
         .concat(),
     }
+}
+
+/// Returns the options that put a static library into the program.
+fn inside(archive: &Path) -> Vec<OsString> {
+    vec!["-Wl,--gc-sections".into(), archive.into()]
 }
 
 /// Returns the options that set the run path. Build systems know the first form; a comma would split it.
@@ -256,41 +302,14 @@ fn run_path(lib: &Path) -> Vec<OsString> {
     }
 }
 
+fn compiler(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString>, Error> {
+    toolchain::compiler(language, request.compiler.as_deref())
+}
+
 fn joined(option: &str, path: &Path) -> OsString {
     let mut word = OsString::from(option);
     word.push(path);
     word
-}
-
-/// Returns the compiler and its own leading options.
-fn compiler(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString>, Error> {
-    let (variable, habit, names) = match language {
-        Language::C => (variables::CC.name(), "MPICH_CC", ["cc", "gcc", "clang"]),
-        Language::Cxx => (
-            variables::CXX.name(),
-            "MPICH_CXX",
-            ["c++", "g++", "clang++"],
-        ),
-    };
-    let named = [variable, habit]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok());
-    let named = request.compiler.clone().or(named).unwrap_or_default();
-    let mut words = named.split_whitespace().peekable();
-    if words.peek().is_some() {
-        return Ok(words.map(OsString::from).collect());
-    }
-    let found = names.into_iter().find(|name| is_in_path(name));
-    let found = found.ok_or_else(|| Error::NoCompiler {
-        tried: names.join(", "),
-        variable,
-    })?;
-    Ok(vec![found.into()])
-}
-
-fn is_in_path(name: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|place| place.join(name).is_file())
 }
 
 /// Quotes a word for a shell.

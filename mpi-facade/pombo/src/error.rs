@@ -11,6 +11,7 @@ use pombo_netdrivers::ethernet::EthernetError;
 use pombo_netdrivers::shm::ShmError;
 
 use crate::console::warn;
+use crate::join::Refusal;
 use crate::simulate::Failure;
 
 /// A failure of the launcher itself; a failing rank is not one.
@@ -65,6 +66,8 @@ pub(crate) enum Error {
     Simulation { failure: Failure },
     /// A process belongs to no job.
     NoJob { process: u32 },
+    /// A process cannot join a running job.
+    Join { job: PathBuf, why: Refusal },
     /// No launcher that starts ranks on other hosts was found.
     NoEngine,
     /// A system program that simulates hosts on one machine is missing.
@@ -108,10 +111,31 @@ pub(crate) enum Error {
     },
     /// `pombo explain` got no number and no operation.
     NoOperation { given: String },
+    /// Programs of a job have different values of a variable by which all ranks choose.
+    Differs { name: &'static str },
     /// A file of network times is invalid.
     NetworkFile { path: PathBuf, why: String },
     /// The measuring program failed.
     Measurement { why: String },
+    /// A file of a program cannot be read for what it uses.
+    NotRead { file: PathBuf, why: String },
+    /// The preprocessor failed.
+    Preprocess { source: PathBuf },
+    /// No file of a program uses MPI.
+    NoMpi { files: Vec<PathBuf> },
+    /// The library has no such part.
+    NotInLibrary {
+        what: &'static str,
+        option: &'static str,
+    },
+    /// The library of a composition is not installed.
+    NoComposition {
+        name: String,
+        archive: PathBuf,
+        command: String,
+    },
+    /// What a program carries is above its budget, or was to stay out of it.
+    Size { why: Vec<String> },
     /// The compiler failed.
     Compile { program: PathBuf },
 }
@@ -272,6 +296,9 @@ impl fmt::Display for Error {
                 "process {process} is in no job of pombo: name the launcher (`pgrep -a mpirun`, `pgrep -a pombo`) or a \
                  rank, on the host where it runs"
             ),
+            Error::Join { job, why } => {
+                write!(f, "cannot join the job of {}: {why}", job.display())
+            }
             Error::NoEngine => f.write_str(
                 "ranks on several hosts are started by Hydra, the mpiexec of MPICH, and PATH has none: install it \
                  (Debian: apt install mpich; Python: pip install mpich); under Slurm use srun --mpi=pmi2",
@@ -355,6 +382,11 @@ impl fmt::Display for Error {
                     names.join(", ")
                 )
             }
+            Error::Differs { name } => write!(
+                f,
+                "the programs of this job have different values of {name}, by which all ranks choose how they carry out \
+                 a collective operation: give them the same one"
+            ),
             Error::NetworkFile { path, why } => write!(
                 f,
                 "{} is no file of `pombo measure`: {}",
@@ -362,6 +394,43 @@ impl fmt::Display for Error {
                 why.trim_end()
             ),
             Error::Measurement { why } => write!(f, "the measuring program {why}"),
+            Error::NotRead { file, why } => write!(
+                f,
+                "cannot tell what {} uses: {why}; give objects (.o), archives (.a), programs, or sources (.c, .cc, .cpp, \
+                 .cxx, .C)",
+                file.display()
+            ),
+            Error::Preprocess { source } => write!(
+                f,
+                "cannot preprocess {}; the compiler's messages stand above, and its options go behind --: pombo configure \
+                 program.c -- -Iinclude -DN=4",
+                source.display()
+            ),
+            Error::NoMpi { files } => {
+                f.write_str("no function and no constant of MPI is used in")?;
+                for file in files {
+                    write!(f, " {}", file.display())?;
+                }
+                f.write_str(
+                    "; give the files that call MPI: a program that has the library inside (-static-mpi, --minimal) does \
+                     not tell, its objects or sources do",
+                )
+            }
+            Error::NotInLibrary { what, option } => {
+                write!(f, "the library has not got {what} yet: leave out {option}")
+            }
+            Error::NoComposition {
+                name,
+                archive,
+                command,
+            } => write!(
+                f,
+                "the library for this program's composition, '{name}', is not installed as {}; in Pombo's sources: \
+                 {command}, then install again (cargo run --release -- install --prefix DIR); -static-mpi links the whole \
+                 library instead",
+                archive.display()
+            ),
+            Error::Size { why } => write!(f, "{}", why.join("\n")),
             Error::Compile { program } => write!(
                 f,
                 "cannot compile {}; the compiler's messages stand above",

@@ -13,10 +13,9 @@ use crate::compiler::quoted;
 use crate::console::tell;
 use crate::error::Error;
 use crate::helper::{self, HELPER};
-use crate::library::{self, Library, SHARED, SONAME, STATIC};
+use crate::library::{self, COMPOSITIONS, Library, Prefix, SHARED, SONAME, STATIC};
+use crate::mpi_names::{HEADER, header_of_names};
 
-/// The header that programs are compiled with.
-const HEADER: &str = include_str!("../../abi/include/mpi.h");
 /// The launcher's name in `bin`.
 const LAUNCHER: &str = "pombo";
 /// Links to the launcher.
@@ -25,12 +24,6 @@ const LINKS: [&str; 8] = [
 ];
 /// Files of pkg-config: Pombo's own, and those under which build systems look for any MPI.
 const PKG_CONFIG_FILES: [&str; 4] = ["pombo", "mpi", "mpi-c", "mpi-cxx"];
-
-/// The directories to compile and link with.
-pub(crate) struct Prefix {
-    pub(crate) include: PathBuf,
-    pub(crate) lib: PathBuf,
-}
 
 /// Installs everything under `prefix`; it replaces files of another MPI library only if `force` is set. Every file is
 /// replaced by a rename, so a running program or a compiler never sees an incomplete file.
@@ -175,10 +168,7 @@ fn private(library: &Library) -> Result<Prefix, Error> {
     let prefix = executable.with_file_name(name);
     header(&prefix)?;
     libraries(&prefix, library, link)?;
-    Ok(Prefix {
-        include: prefix.join("include"),
-        lib: prefix.join("lib"),
-    })
+    Ok(Prefix::at(&prefix))
 }
 
 /// Returns a number that is the same for the same path.
@@ -189,9 +179,11 @@ fn number_of(path: &Path) -> u64 {
 }
 
 fn header(prefix: &Path) -> Result<(), Error> {
-    let include = prefix.join("include");
-    make_directory(&include)?;
-    write(HEADER.as_bytes(), &include.join("mpi.h"))
+    let prefix = Prefix::at(prefix);
+    make_directory(&prefix.include)?;
+    write(HEADER.as_bytes(), &prefix.include.join("mpi.h"))?;
+    make_directory(&prefix.names())?;
+    write(header_of_names().as_bytes(), &prefix.names().join("mpi.h"))
 }
 
 fn libraries(
@@ -199,19 +191,33 @@ fn libraries(
     library: &Library,
     put: fn(&Path, &Path) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let lib = prefix.join("lib");
-    make_directory(&lib)?;
+    let prefix = Prefix::at(prefix);
+    let lib = &prefix.lib;
+    make_directory(lib)?;
     if let Some(shared) = &library.shared {
         put(shared, &lib.join(SONAME))?;
         link(Path::new(SONAME), &lib.join(SHARED))?;
     }
     if let Some(archive) = &library.archive {
         let to = lib.join(STATIC);
-        if !weaken(archive, &to) {
-            put(archive, &to)?;
-        }
+        put_archive(archive, &to, put)?;
+    }
+    for (name, archive) in &library.compositions {
+        make_directory(&lib.join(COMPOSITIONS).join(name))?;
+        put_archive(archive, &prefix.composition(name), put)?;
     }
     Ok(())
+}
+
+fn put_archive(
+    archive: &Path,
+    to: &Path,
+    put: fn(&Path, &Path) -> Result<(), Error>,
+) -> Result<(), Error> {
+    match weaken(archive, to) {
+        true => Ok(()),
+        false => put(archive, to),
+    }
 }
 
 /// Copies the static library so that each `MPI_X` in it gives way to a function of the program or of a profiling

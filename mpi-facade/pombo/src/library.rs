@@ -3,8 +3,8 @@
 //! The places are, in this order: `$POMBO_LIB`; `lib` beside the launcher's directory (installed); the launcher's
 //! directory and its `deps` (cargo puts the library into one of them or into both, and the newer file counts).
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
 use std::time::SystemTime;
 
 use crate::error::Error;
@@ -16,6 +16,33 @@ pub(crate) const SONAME: &str = "libmpi_abi.so.1";
 pub(crate) const SHARED: &str = "libmpi_abi.so";
 /// The file name of the static library.
 pub(crate) const STATIC: &str = "libmpi_abi.a";
+/// The directory with a static library for each composition, below that of the library, or of a build.
+pub(crate) const COMPOSITIONS: &str = "pombo";
+
+/// The directories to compile and link with.
+pub(crate) struct Prefix {
+    pub(crate) include: PathBuf,
+    pub(crate) lib: PathBuf,
+}
+
+impl Prefix {
+    pub(crate) fn at(path: &Path) -> Prefix {
+        Prefix {
+            include: path.join("include"),
+            lib: path.join("lib"),
+        }
+    }
+
+    /// Returns the directory of the header that `pombo configure` reads programs with; other compilations never see it.
+    pub(crate) fn names(&self) -> PathBuf {
+        self.include.join("pombo")
+    }
+
+    /// Returns the static library of a composition.
+    pub(crate) fn composition(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.lib.join(COMPOSITIONS).join(name).join(STATIC)
+    }
+}
 
 /// The files of the library that were found, at least one of them.
 #[derive(Debug)]
@@ -23,6 +50,8 @@ pub(crate) struct Library {
     pub(crate) directory: PathBuf,
     pub(crate) shared: Option<PathBuf>,
     pub(crate) archive: Option<PathBuf>,
+    /// Static libraries of smaller compositions, by their names: `pombo configure` says which one a program needs.
+    pub(crate) compositions: Vec<(OsString, PathBuf)>,
 }
 
 impl Library {
@@ -77,7 +106,38 @@ fn in_directory(directory: &Path) -> Option<Library> {
         directory: directory.to_owned(),
         shared,
         archive,
+        compositions: compositions(directory),
     })
+}
+
+/// Finds the libraries of compositions: `pombo/NAME/libmpi_abi.a` beside an installed library. Cargo builds each in a
+/// directory of its own beside that of the whole library, as in `target/pombo/NAME/release` and `target/release`.
+fn compositions(directory: &Path) -> Vec<(OsString, PathBuf)> {
+    let build = match directory.ends_with("deps") {
+        true => directory.parent().unwrap_or(directory),
+        false => directory,
+    };
+    let (profile, above) = (build.file_name().unwrap_or_default(), build.parent());
+    let places = [
+        Some(directory.join(COMPOSITIONS)),
+        above.map(|above| above.join(COMPOSITIONS)),
+    ];
+    let entries = places
+        .into_iter()
+        .flatten()
+        .filter_map(|place| place.read_dir().ok());
+    let directories = entries
+        .flatten()
+        .flatten()
+        .map(|entry| (entry.file_name(), entry.path()));
+    let found = directories.filter_map(|(name, place)| {
+        let archives = [place.join(STATIC), place.join(profile).join(STATIC)];
+        Some((
+            name,
+            archives.into_iter().find(|archive| archive.is_file())?,
+        ))
+    });
+    found.collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod bench;
 mod capture;
 mod cli;
 mod compiler;
+mod configure;
 mod console;
 mod demo;
 mod error;
@@ -13,14 +14,19 @@ mod explain;
 mod helper;
 mod info;
 mod install;
+mod join;
 mod library;
+mod mailbox_table;
 mod measure;
+mod mpi_names;
 mod procfs;
 mod run;
 mod setup;
 mod simulate;
 mod site_jobs;
 mod sites;
+mod size;
+mod toolchain;
 mod tree;
 mod variables;
 mod version;
@@ -29,8 +35,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use compiler::Language;
 use error::Error;
+use toolchain::Language;
 
 /// Names of compilers of Fortran, which say how Fortran goes.
 const FORTRAN: [&str; 3] = ["mpifort", "mpif90", "mpif77"];

@@ -4,6 +4,7 @@ use crate::job_channel::{JobChannel, Joined, WorldChannel, join};
 use crate::settings::check_own;
 use crate::{JobError, Launcher};
 use pombo_kernel::{Communicator, Config, Error, Header, Memory, fingerprint};
+use pombo_netdrivers::mailbox::{self, Mailboxes, SizeClasses};
 
 /// Joins the job in which this process was started, as one of up to `RANKS` ranks that all use the same header in the
 /// same composition. Waits for the others. A process started without a launcher is a job of one. The function is
@@ -29,6 +30,41 @@ pub fn leave<H: Header, M: Memory, C: Config, const RANKS: usize>(
         comm.progress_or_wait(&mut idle)?;
     }
     comm.channel_mut().leave();
+    if let Some(mut launcher) = launcher {
+        launcher.finish();
+    }
+    Ok(())
+}
+
+/// Joins the job as [`enter`] does, with mailboxes in place of a communicator. All ranks choose the same size classes.
+///
+/// # Errors
+/// As [`enter`], and [`JobError::Kernel`] if the job has more ranks than mailboxes serve.
+pub fn enter_mailboxes<const RANKS: usize>(
+    classes: SizeClasses,
+) -> Result<(Mailboxes<JobChannel<RANKS>>, Option<Launcher>), JobError> {
+    let joined = join(check_own(), mailbox::fingerprint(classes));
+    let Joined {
+        channel, launcher, ..
+    } = joined.map_err(|refused| refused.abort(1))?;
+    let mailboxes = Mailboxes::new(channel, classes).map_err(|error| match error {
+        mailbox::Error::Kernel(error) => JobError::Kernel(error),
+        _ => JobError::Kernel(Error::Full),
+    })?;
+    Ok((mailboxes, launcher))
+}
+
+/// Leaves the job in good order, after everything that this rank posted has arrived. The other ranks must not need it any
+/// more, also not as the keeper of the name of a mailbox.
+///
+/// # Errors
+/// [`mailbox::Error::Kernel`] when the channel is broken. Then the rank has not left, and counts as dead when it ends.
+pub fn leave_mailboxes<const RANKS: usize>(
+    mailboxes: &Mailboxes<JobChannel<RANKS>>,
+    launcher: Option<Launcher>,
+) -> Result<(), mailbox::Error> {
+    mailboxes.settle(WorldChannel::is_settled)?;
+    mailboxes.with_channel(WorldChannel::leave);
     if let Some(mut launcher) = launcher {
         launcher.finish();
     }

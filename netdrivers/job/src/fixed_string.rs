@@ -28,6 +28,30 @@ impl<const N: usize> Text<N> {
         text
     }
 
+    /// Appends a text without the machinery of formatting, truncated to the room.
+    pub fn put(&mut self, text: &str) -> &mut Self {
+        // Truncation is no error.
+        let _ = fmt::Write::write_str(self, text);
+        self
+    }
+
+    /// Appends a number in decimal digits, as [`Text::put`] does.
+    pub fn put_number(&mut self, number: impl Into<i64>) -> &mut Self {
+        let (number, mut digits) = (number.into(), Text::<20>::new());
+        let mut rest = number.unsigned_abs();
+        let mut power = 10_u64.pow(rest.checked_ilog10().unwrap_or(0));
+        if number < 0 {
+            digits.put("-");
+        }
+        while power > 0 {
+            let digit = (rest / power) as usize;
+            digits.put("0123456789".get(digit..=digit).unwrap_or_default());
+            rest %= power;
+            power /= 10;
+        }
+        self.put(digits.as_str())
+    }
+
     /// Returns the text.
     pub fn as_str(&self) -> &str {
         // The text grows by whole characters, so it is valid UTF-8.
@@ -96,5 +120,15 @@ mod tests {
         let text = Text::<6>::of(format_args!("{}{:?}", "abcd", "é"));
         assert_eq!(text.as_str(), "abcd\"");
         assert_eq!(Text::<0>::from("a").as_str(), "");
+    }
+
+    #[test]
+    fn numbers_are_written_as_formatting_writes_them() {
+        for number in [0, 1, -1, 9, 10, 99, 100, 4095, -507, i64::MAX, i64::MIN] {
+            let mut text = Text::<30>::new();
+            let written = text.put("rank ").put_number(number).as_str();
+            assert_eq!(written, alloc::format!("rank {number}"));
+        }
+        assert_eq!(Text::<3>::new().put_number(12345).as_str(), "123");
     }
 }

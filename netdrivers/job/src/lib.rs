@@ -85,6 +85,7 @@ pub mod call_site;
 mod enter_leave;
 pub mod environment;
 mod fixed_string;
+pub mod group;
 mod host_map;
 mod job_channel;
 pub mod log;
@@ -94,7 +95,7 @@ pub mod settings;
 #[cfg(feature = "hosts")]
 pub use bootstrap::RawUnavailable;
 pub use bootstrap::{Excerpt, JobError, JoinError, Launcher, let_go, rank};
-pub use enter_leave::{enter, leave};
+pub use enter_leave::{enter, enter_mailboxes, leave, leave_mailboxes};
 pub use fixed_string::Text;
 pub use host_map::Hosts;
 #[cfg(feature = "hosts")]

@@ -300,7 +300,7 @@ impl Channel for Shm {
         self.can_single_copy(to, len)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn try_send(
         &mut self,
         to: Peer,

@@ -31,6 +31,8 @@ pub enum ShmError {
         /// The fingerprint of the segment.
         theirs: u64,
     },
+    /// The segment was created on a machine of the other byte order, or for one that is emulated.
+    ByteOrder,
     /// The descriptor is not that of a segment.
     NotASegment,
     /// The segment was created by another version of this driver.
@@ -93,6 +95,10 @@ impl fmt::Display for ShmError {
                 f,
                 "this rank is composed as {ours:016x}, the others as {theirs:016x}: \
                  build all ranks with the same features"
+            ),
+            ShmError::ByteOrder => f.write_str(
+                "the segment is of processes with the other byte order, which share no memory with this one: start all \
+                 of them by mpiexec of Hydra",
             ),
             ShmError::NotASegment => {
                 f.write_str("the descriptor is not a segment: pass the launcher's on unchanged")

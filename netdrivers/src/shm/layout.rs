@@ -19,6 +19,8 @@ use static_assertions::{const_assert, const_assert_eq};
 
 /// The first word of every segment: "pomboshm".
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
+/// The same of a machine with the other byte order.
+const FOREIGN_MAGIC: u64 = MAGIC.swap_bytes();
 /// The version of the layout and of everything else that all users of a segment must agree on.
 pub(super) const VERSION: u64 = 12;
 
@@ -165,8 +167,10 @@ impl Layout {
     /// Reads the layout of a file of this size from its first words.
     pub(super) fn read(start: Start, size: usize) -> Result<Self, ShmError> {
         let [magic, version, ranks, stated] = start.map(u64::from_ne_bytes);
-        if magic != MAGIC {
-            return Err(ShmError::NotASegment);
+        match magic {
+            MAGIC => {}
+            FOREIGN_MAGIC => return Err(ShmError::ByteOrder),
+            _ => return Err(ShmError::NotASegment),
         }
         if version != VERSION {
             let (ours, theirs) = (VERSION, version);

@@ -12,7 +12,9 @@ use pombo_kernel::memory::Part;
 
 use super::layout::FRAME_LIMIT;
 use super::ring::{RingError, copy_parts};
-use super::store_choice::{StoreChoice, Stores};
+use super::store_choice::StoreChoice;
+#[cfg(target_arch = "x86_64")]
+use super::store_choice::Stores;
 use super::sync::{AtomicU64, Ordering};
 use crate::wait;
 

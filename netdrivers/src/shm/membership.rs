@@ -84,6 +84,17 @@ impl DeathSource for Membership {
         }
     }
 
+    fn has_started(&self, peer: Peer) -> bool {
+        self.segment
+            .state(peer.index())
+            .is_ok_and(|state| state != RankState::NotStarted)
+    }
+
+    fn is_unreachable(&self, _: Peer) -> bool {
+        // The system of this host knows which of its processes have ended.
+        false
+    }
+
     fn has_finished(&self, peer: Peer) -> bool {
         self.segment.state(peer.index()) == Ok(RankState::Finished)
     }

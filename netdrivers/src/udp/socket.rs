@@ -88,12 +88,14 @@ impl Socket {
 
     /// Returns whether the system segments what leaves in one call.
     pub(super) fn supports_gso(&self) -> bool {
-        self.get(libc::SOL_UDP, libc::UDP_SEGMENT).is_ok()
+        PASSES_LENGTHS && self.get(libc::SOL_UDP, libc::UDP_SEGMENT).is_ok()
     }
 
     /// Lets the system coalesce frames of one sender. A system without support never does.
     pub(super) fn enable_gro(&self) {
-        let _ = self.set(libc::SOL_UDP, libc::UDP_GRO, &1);
+        if PASSES_LENGTHS {
+            let _ = self.set(libc::SOL_UDP, libc::UDP_GRO, &1);
+        }
     }
 
     fn set<T: Copy>(&self, level: i32, name: i32, value: &T) -> Result<(), UdpError> {
@@ -205,6 +207,11 @@ impl Socket {
         Ok(got.unwrap_or(0))
     }
 }
+
+/// Whether the lengths of segments reach the system, and come from it, in this program's byte order. An emulator of
+/// another machine (QEMU) passes such control messages on as they are, which a program cannot know; big-endian programs
+/// send and receive frame by frame.
+const PASSES_LENGTHS: bool = cfg!(target_endian = "little");
 
 /// Buffer of control messages, which say how frames are segmented.
 #[derive(Clone, Copy, Default)]

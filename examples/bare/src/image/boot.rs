@@ -1,12 +1,17 @@
 //! From the loader to Rust: the note by which a PVH loader finds the entry, the page tables, and the stack.
 //!
 //! The loader (QEMU, Xen, Firecracker) enters in 32-bit mode without paging, with the address of its start information in
-//! EBX. The tables map the first and the fourth GiB to themselves: memory, and the registers of devices.
+//! EBX. The tables map the first and the fourth GiB to themselves: memory, and the registers of devices. The 2 MiB below
+//! the stack are mapped to nothing: a stack that overflows ends the machine, and writes over nothing.
 
 use core::arch::global_asm;
 
-/// Bytes of the stack, of which 60 KiB are used: the communicator is on it, and is moved once while it is made.
-pub(crate) const STACK_BYTES: usize = 80 << 10;
+/// Bytes of the stack, of which 60 KiB are used: the communicator is on it, and is moved once while it is made. With
+/// MPI's program beside the others the channel is made by a function that both share, which has it once more.
+pub(crate) const STACK_BYTES: usize = match cfg!(feature = "programs") {
+    true => 128 << 10,
+    false => 80 << 10,
+};
 
 global_asm!(
     r#"
@@ -35,6 +40,7 @@ pvh_start:
     movl $page_directory_0, %edi
     movl $0x83, %eax        # present, writable, 2 MiB
     call 2f
+    movl $0, page_directory_0 + 8
     movl $page_directory_3, %edi
     movl $0xc0000083, %eax
     call 2f
@@ -83,6 +89,8 @@ page_map: .skip 4096
 page_directory_pointers: .skip 4096
 page_directory_0: .skip 4096
 page_directory_3: .skip 4096
+
+    .section .stack, "aw", @nobits
     .globl stack_start, stack_end
 stack_start: .skip {stack}
 stack_end:

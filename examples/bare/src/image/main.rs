@@ -12,7 +12,7 @@ mod memory;
 mod uart;
 
 use machine::{exit, print};
-use pombo_bare::{Comm, Failure, Job, Lossy, Report, Reported, Windows, programs};
+use pombo_bare::{Failure, Job, Lossy, Report, Reported, Windows, programs};
 use pombo_collective::SharedBytes;
 use pombo_kernel::{Network, Peer};
 use pombo_transport::Reliable;
@@ -77,15 +77,20 @@ fn start(job: &Job) -> Result<(), Failure> {
 
 fn rank(network: impl Network, job: &Job, timing: Timing) -> Result<(), Failure> {
     let network = Lossy::new(network, job.loss);
-    let channel = Reliable::<_, Windows>::with(network, job.number.into(), timing)?;
+    let channel = || {
+        let made = Reliable::<_, Windows>::with(network, job.number.into(), timing);
+        made.map_err(Failure::from)
+    };
     let mut memory = [0; programs::MEMORY];
     let memory = SharedBytes::new(&mut memory);
-    let mut comm = Comm::new(channel)?;
     let mut print = print;
-    let mut report = Report(&mut print);
-    pombo_bare::run(&mut comm, memory, job.count, &mut report)?;
-    comm.channel().report(&mut report);
-    Ok(())
+    pombo_bare::start(
+        channel,
+        memory,
+        job,
+        &mut Report(&mut print),
+        Reported::report,
+    )
 }
 
 #[panic_handler]

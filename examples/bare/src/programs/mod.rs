@@ -3,6 +3,8 @@
 #[cfg(feature = "programs")]
 mod broadcast;
 mod leave;
+#[cfg(feature = "programs")]
+mod mpi;
 mod ping_pong;
 #[cfg(feature = "programs")]
 mod stencil;
@@ -10,6 +12,7 @@ mod stencil;
 mod stream;
 
 use crate::composition::{Comm, Message};
+use crate::job::Job;
 use crate::report::{Failure, Report};
 use pombo_collective::SharedBytes;
 use pombo_kernel::Channel;
@@ -33,13 +36,47 @@ mod kind {
 }
 
 /// Bytes of memory that the collectives take.
+#[cfg(not(feature = "programs"))]
 pub const MEMORY: usize = 512;
+/// Bytes of memory that the programs take.
+#[cfg(feature = "programs")]
+pub const MEMORY: usize = mpi::MEMORY;
 
-/// Runs all programs, one after the other, and returns when all ranks have. The collectives use `memory`.
+/// Runs the programs of a job over a channel, and tells by `told` what became of its frames. They use `memory`, of
+/// [`MEMORY`] bytes. The channel is made where it is used: moved there, it would be on the stack twice.
 ///
 /// # Errors
 /// What failed first.
-pub fn run<'buf, L: Channel>(
+pub fn start<L: Channel>(
+    channel: impl FnOnce() -> Result<L, Failure>,
+    memory: SharedBytes<'_>,
+    job: &Job,
+    report: &mut Report<'_>,
+    told: fn(&L, &mut Report<'_>),
+) -> Result<(), Failure> {
+    #[cfg(feature = "programs")]
+    if job.is_mpi {
+        return mpi::run(channel, memory, job.count, report, told);
+    }
+    over_comm(channel, memory, job.count, report, told)
+}
+
+#[cfg_attr(feature = "programs", inline(never))]
+fn over_comm<L: Channel>(
+    channel: impl FnOnce() -> Result<L, Failure>,
+    memory: SharedBytes<'_>,
+    count: u32,
+    report: &mut Report<'_>,
+    told: fn(&L, &mut Report<'_>),
+) -> Result<(), Failure> {
+    let mut comm = Comm::new(channel()?)?;
+    run(&mut comm, memory, count, report)?;
+    told(comm.channel(), report);
+    Ok(())
+}
+
+/// Runs all programs but MPI's, one after the other, and returns when all ranks have.
+fn run<'buf, L: Channel>(
     comm: &mut Comm<'buf, L>,
     memory: SharedBytes<'buf>,
     count: u32,

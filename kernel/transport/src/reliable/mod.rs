@@ -257,9 +257,9 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
                 Err(refusal) => return counts.refuse(refusal),
             };
             *has_changed = true;
-            if !connection.marked {
-                connection.marked = true;
-                marked.as_mut()[*marks] = from;
+            let mark = marked.as_mut().get_mut(*marks);
+            if let Some(mark) = mark.filter(|_| !connection.marked) {
+                (*mark, connection.marked) = (from, true);
                 *marks += 1;
             }
             connection.on_frame::<N>(&head, arrival, now, timing, counts, |arrived| {

@@ -66,12 +66,17 @@ pub fn barrier(comm: Comm) -> impl Collective {
 pub fn broadcast(buffer: Buffer<'_>, root: c_int, comm: Comm) -> impl Collective {
     let fast_path = move |call: &mut Call<'_>| {
         let bytes = |datatypes: &Datatypes| Ok(Source::len(&buffer.region(datatypes, 1)?));
-        match call.is_hierarchical(Operation::Bcast, bytes)? {
+        let mut run = || match call.is_hierarchical(Operation::Bcast, bytes)? {
             true => hierarchical::broadcast(call, buffer),
             false if broadcast_shm(call, buffer)? => Ok(true),
             false if call.is_adaptive(Operation::Bcast)? => adaptive::broadcast(call, buffer),
             false => Ok(false),
+        };
+        let done = run();
+        if done.is_err() {
+            adaptive::join_refused(call, Operation::Bcast);
         }
+        done
     };
     prepare_rooted(
         Operation::Bcast,

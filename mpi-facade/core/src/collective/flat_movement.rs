@@ -6,9 +6,8 @@ use super::host_roles::HostRoles;
 use super::layout::Layout;
 use super::listed_tree::ListedTree;
 use super::operation::PreparedOperation;
-use super::prepare::{Call, CallError, cut};
+use super::prepare::{Call, CallError};
 use super::schedule::{Position, Steps};
-use super::segmentation::blocks;
 use super::shared_memory::Method;
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Operation};
@@ -59,7 +58,7 @@ pub(super) fn broadcast_by_messages(
         return broadcast_along(call, region, tree);
     }
     // Ranks may describe the same data by different datatypes, so all cut it by bytes.
-    let blocks = blocks(bytes, 1, algorithm, position.ranks);
+    let blocks = call.blocks(bytes, 1, algorithm)?;
     if !region.is_dense() && blocks > 1 {
         return broadcast_packed(
             call,
@@ -78,7 +77,11 @@ pub(super) fn broadcast_by_messages(
     let steps = match has_times || (has_form && in_turn) {
         true => {
             let times = call.selector().message(bytes, conditions);
-            position.broadcast_tree(algorithm, times, in_turn)
+            let tree = call.tree(algorithm, times)?;
+            match in_turn {
+                true => Steps::of(schedules::broadcast_in_turn(tree)),
+                false => Steps::of(schedules::broadcast(tree, 1)),
+            }
         }
         false => position.broadcast(algorithm, blocks),
     };
@@ -92,12 +95,7 @@ pub(super) fn broadcast_along(
     region: Region,
     tree: ListedTree,
 ) -> Result<PreparedOperation, Error> {
-    let blocks = blocks(
-        Source::len(&region),
-        1,
-        Algorithm::Chain,
-        call.position.ranks,
-    );
+    let blocks = call.blocks(Source::len(&region), 1, Algorithm::Chain)?;
     let steps = Steps::of(schedules::broadcast(tree, blocks));
     if !region.is_dense() && blocks > 1 {
         return broadcast_packed(call, region, Algorithm::Chain, steps);
@@ -116,7 +114,7 @@ fn broadcast_packed(
     let position = call.position;
     let (scratch, packed) = call.pool().packed(&region)?;
     region.copy_to(&packed);
-    let (output, blocks) = cut(Layout::vector(packed), algorithm, position.ranks);
+    let (output, blocks) = call.cut(Layout::vector(packed), algorithm)?;
     let steps = position.and_copy(steps, blocks);
     let mut ready = PreparedOperation::plain(steps, Layout::nothing(), output);
     ready.memory.work = Layout::vector(region);

@@ -6,7 +6,7 @@ use super::layout::Layout;
 use super::listed_tree::ListedTree;
 use super::operation::PreparedOperation;
 use super::p2p_executor::OperationBuffers as Memory;
-use super::prepare::{Call, CallError, cut};
+use super::prepare::{Call, CallError};
 use super::schedule::{Position, Steps};
 use super::scratch::Scratch;
 use super::segmentation::{pair_segment, segments};
@@ -123,7 +123,7 @@ pub(super) fn reduce_by_messages(
         let tree = call.two_level()?;
         return reduce_along(call, reduced, tree);
     }
-    let (input, blocks) = cut(input, algorithm, position.ranks);
+    let (input, blocks) = call.cut(input, algorithm)?;
     let is_leaf = position.is_leaf(algorithm);
     let steps = position.reduce(algorithm, blocks);
     reduce_by(call, reduced, reduction, (input, blocks), is_leaf, steps)
@@ -138,7 +138,7 @@ pub(super) fn reduce_along(
     let position = call.position;
     let reduction = reduced.reduction(call.objects(), position.is_root())?;
     let input = reduced.buffer(position.is_root()).whole(call.datatypes())?;
-    let (input, blocks) = cut(input, Algorithm::Chain, position.ranks);
+    let (input, blocks) = call.cut(input, Algorithm::Chain)?;
     let is_leaf = tree.parent.is_some() && tree.children.is_empty();
     let steps = Steps::of(schedules::reduce(tree, blocks));
     reduce_by(call, reduced, reduction, (input, blocks), is_leaf, steps)
@@ -379,7 +379,7 @@ pub(super) fn allreduce_by_messages(
         call.position,
         call.select_for(&reduction, Operation::Allreduce, input.bytes())?,
     );
-    let (input, blocks) = cut(input, algorithm, position.ranks);
+    let (input, blocks) = call.cut(input, algorithm)?;
     let (own, incoming) = call.pool().like(&input)?;
     Ok(PreparedOperation {
         steps: position.allreduce(algorithm, blocks),

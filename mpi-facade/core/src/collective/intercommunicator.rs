@@ -9,7 +9,7 @@ use super::flat_movement::{allgather_by_messages, broadcast_by_messages};
 use super::flat_reductions::{Reduced, allreduce_by_messages};
 use super::layout::{Cut, Layout};
 use super::operation::PreparedOperation;
-use super::prepare::{Call, SubGroup, by_messages, cut};
+use super::prepare::{Call, SubGroup, by_messages};
 use super::schedule::{Position, Steps};
 use super::{Algorithm, Buffer, Collective, Operation};
 use crate::constants::{Comm, MPI_PROC_NULL, MPI_ROOT};
@@ -326,7 +326,7 @@ fn contribution(
 ) -> Result<(Algorithm, Layout, usize), Error> {
     let input = reduced.at(reduced.input).whole(call.datatypes())?;
     let algorithm = call.select_for(reduction, Operation::Reduce, input.bytes())?;
-    let (input, blocks) = cut(input, algorithm, call.position.ranks);
+    let (input, blocks) = call.cut(input, algorithm)?;
     Ok((algorithm, input, blocks))
 }
 

@@ -1,13 +1,18 @@
-//! Trees that no formula gives: one rank's parent and children, and the two-level tree of sites. Only the schedules of
-//! broadcast and reduce use it.
+//! Trees as one rank's parent and children: those that no formula gives, such as the two-level tree of sites, and those
+//! that are computed from times of messages. Only the schedules of broadcast and reduce use it.
 
+use super::algorithm::Algorithm;
 use super::prepare::Call;
+use super::schedule::Position;
+use super::tree_form::{Form, best_block, table};
 use crate::error::Error;
 use crate::settings::SITES;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ops::Range;
-use pombo_collective::topology::{Binomial, Rooted, Tree};
+use pombo_collective::model::{Hold, OptimalTree};
+use pombo_collective::topology::{Binomial, Rooted, Shape, Tree};
+use pombo_kernel::Peer;
 
 /// One rank's place in a tree.
 #[derive(Clone, Debug)]
@@ -53,6 +58,34 @@ impl DoubleEndedIterator for Children {
     }
 }
 
+/// Most trees that are kept for later calls.
+const KEPT: usize = 8;
+
+/// The trees of the last calls, so that a program that repeats its calls does not compute the same tree each time.
+#[derive(Default)]
+struct RecentTrees {
+    trees: [Option<(Key, ListedTree)>; KEPT],
+    /// The place of the next new one.
+    next: usize,
+}
+
+/// What a tree depends on.
+struct Key {
+    /// The ranks of the operation: the same memory, which this holds.
+    peers: Rc<[Peer]>,
+    rank: usize,
+    root: usize,
+    algorithm: Algorithm,
+    times: Hold,
+}
+
+impl Key {
+    fn is(&self, other: &Key) -> bool {
+        let rest = |key: &Key| (key.rank, key.root, key.algorithm, key.times);
+        Rc::ptr_eq(&self.peers, &other.peers) && rest(self) == rest(other)
+    }
+}
+
 /// The sites of the job's ranks, as `POMBO_SITES` lists them.
 struct SiteList(Option<Vec<u32>>);
 
@@ -67,13 +100,58 @@ pub(crate) fn parse_sites(text: &str) -> Option<Vec<u32>> {
     text.split(',').map(|site| site.parse().ok()).collect()
 }
 
+impl ListedTree {
+    fn of<S: Shape>(shape: S, position: Position) -> ListedTree {
+        let Position { rank, ranks, root } = position;
+        let tree = Rooted::new(shape, rank, ranks, root);
+        ListedTree {
+            parent: tree.parent(),
+            children: tree.children().collect(),
+        }
+    }
+}
+
 impl Call<'_> {
     /// Returns the two-level tree of MagPIe (Kielmann et al., 1999): the root serves the first rank of every other site,
     /// and a binomial tree each site. Without `POMBO_SITES` every host is a site.
     pub(super) fn two_level(&mut self) -> Result<ListedTree, Error> {
-        let sites = self.sites()?;
+        self.tree(Algorithm::TwoLevel, Hold { hold: 0, end: 0 })
+    }
+
+    /// Returns the tree of an algorithm for messages of these times.
+    pub(super) fn tree(&mut self, algorithm: Algorithm, times: Hold) -> Result<ListedTree, Error> {
         let position = self.position;
-        Ok(two_level(position.rank, position.root, &sites))
+        let peers = match &self.subgroup {
+            Some(subgroup) => subgroup.peers.clone(),
+            None => self.record()?.peers.clone(),
+        };
+        let key = Key {
+            peers,
+            rank: position.rank,
+            root: position.root,
+            algorithm,
+            times,
+        };
+        let recent: &mut RecentTrees = self.world.objects.extensions.get();
+        let mut known = recent.trees.iter().flatten();
+        if let Some((_, tree)) = known.find(|(of, _)| of.is(&key)) {
+            return Ok(tree.clone());
+        }
+        let tree = match algorithm {
+            Algorithm::TwoLevel => two_level(position.rank, position.root, &self.sites()?),
+            Algorithm::Optimal => {
+                let mut table = table(position.ranks);
+                ListedTree::of(OptimalTree::new(times, &mut table), position)
+            }
+            _ => {
+                let form = Form::of(algorithm, || best_block(times, position.ranks));
+                ListedTree::of(form, position)
+            }
+        };
+        let recent: &mut RecentTrees = self.world.objects.extensions.get();
+        recent.trees[recent.next] = Some((key, tree.clone()));
+        recent.next = (recent.next + 1) % KEPT;
+        Ok(tree)
     }
 
     /// Returns the site of every rank of the communicator.

@@ -30,7 +30,7 @@ pub(super) fn predict(
         return Some(0);
     }
     let prediction = Prediction::new(times, ranks);
-    let parts = blocks(bytes, 1, algorithm, ranks);
+    let parts = blocks(bytes, 1, algorithm, (ranks, several_hosts));
     let form = Form::of(algorithm, || best_block(times.message(bytes), ranks));
     // Of all-gather and reduce-scatter, where `bytes` are those of all blocks.
     let block = bytes / ranks;

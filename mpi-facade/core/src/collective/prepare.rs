@@ -475,13 +475,14 @@ impl<'w> Call<'w> {
     pub(super) fn conditions(&mut self, kind: Kind) -> Result<Conditions, Error> {
         let ranks = self.position.ranks;
         let same_host = self.subgroup.as_ref().map(|subgroup| subgroup.same_host);
+        let several_hosts = self.spans_hosts()?;
         let record = self.record()?;
         let asked = record.algorithms[kind as usize];
         let layout = record.host_layout.as_deref();
         Ok(Conditions {
             ranks,
-            several_hosts: !same_host.unwrap_or(layout.is_none()),
-            shared_memory: same_host.unwrap_or(layout.is_none()),
+            several_hosts,
+            shared_memory: !several_hosts,
             multicast: false,
             adaptive: same_host.is_none(),
             asked,
@@ -502,6 +503,34 @@ impl<'w> Call<'w> {
             ..conditions
         };
         Ok(self.selector().select(kind, bytes, conditions))
+    }
+
+    /// Returns the number of blocks of an algorithm for so many items of `size` bytes.
+    pub(super) fn blocks(
+        &mut self,
+        items: usize,
+        size: usize,
+        algorithm: Algorithm,
+    ) -> Result<usize, Error> {
+        let among = (self.position.ranks, self.spans_hosts()?);
+        Ok(blocks(items, size, algorithm, among))
+    }
+
+    /// Cuts a vector into the blocks of an algorithm; returns it and the number of blocks.
+    pub(super) fn cut(
+        &mut self,
+        vector: Layout,
+        algorithm: Algorithm,
+    ) -> Result<(Layout, usize), Error> {
+        let blocks = self.blocks(vector.items(), vector.shape().size(), algorithm)?;
+        Ok((vector.evenly(blocks), blocks))
+    }
+
+    /// Returns whether the operation, or its part, is among ranks of several hosts.
+    fn spans_hosts(&mut self) -> Result<bool, Error> {
+        let same_host = self.subgroup.as_ref().map(|subgroup| subgroup.same_host);
+        let on_one = self.record()?.host_layout.is_none();
+        Ok(!same_host.unwrap_or(on_one))
     }
 
     /// Returns whether the whole call runs along the adaptive tree.
@@ -535,10 +564,4 @@ impl<'w> Call<'w> {
     pub(super) fn pool(&mut self) -> &mut Pool {
         self.world.objects.extensions.get()
     }
-}
-
-/// Cuts a vector into the blocks of an algorithm; returns it and the number of blocks.
-pub(super) fn cut(vector: Layout, algorithm: Algorithm, ranks: usize) -> (Layout, usize) {
-    let blocks = blocks(vector.items(), vector.shape().size(), algorithm, ranks);
-    (vector.evenly(blocks), blocks)
 }

@@ -27,14 +27,18 @@ pub fn reduce(reduced: Reduced<'_>, root: c_int, comm: Comm) -> impl Collective 
         if !reduced.commutes(call.objects()) {
             return Ok(false);
         }
-        match call.is_hierarchical(Operation::Reduce, |datatypes| {
-            reduced.bytes(datatypes, is_root)
-        })? {
+        let bytes = |datatypes: &Datatypes| reduced.bytes(datatypes, is_root);
+        let mut run = || match call.is_hierarchical(Operation::Reduce, bytes)? {
             true => hierarchical::reduce(call, reduced),
             false if reduce_shm(call, reduced)? => Ok(true),
             false if call.is_adaptive(Operation::Reduce)? => adaptive::reduce(call, reduced),
             false => Ok(false),
+        };
+        let done = run();
+        if done.is_err() {
+            adaptive::join_refused(call, Operation::Reduce);
         }
+        done
     };
     prepare_rooted(
         Operation::Reduce,

@@ -2,10 +2,8 @@
 
 use super::Algorithm;
 use super::multicast_bcast::MulticastOperation;
-use super::tree_form::{Form, best_block, table};
+use super::tree_form::Form;
 use alloc::boxed::Box;
-use alloc::rc::Rc;
-use pombo_collective::model::{Hold, OptimalTree};
 use pombo_collective::topology::{Binomial, Circle, Complete, Rooted, Shape, Tree};
 use pombo_collective::{self as schedules, Buffer, Distributor, Step};
 
@@ -51,38 +49,6 @@ fn steps(part: impl Iterator<Item = Step> + 'static) -> Steps {
     Steps::of(part)
 }
 
-/// This rank's neighbours in a tree that has no arithmetic.
-#[derive(Clone)]
-struct Neighbours {
-    parent: Option<usize>,
-    children: Rc<[usize]>,
-}
-
-impl Neighbours {
-    fn of(tree: &impl Tree) -> Neighbours {
-        Neighbours {
-            parent: tree.parent(),
-            children: tree.children().collect(),
-        }
-    }
-}
-
-impl Tree for Neighbours {
-    type Children = alloc::vec::IntoIter<usize>;
-
-    fn parent(&self) -> Option<usize> {
-        self.parent
-    }
-
-    #[expect(
-        clippy::unnecessary_to_owned,
-        reason = "the iterator outlives the tree, so it owns its ranks"
-    )]
-    fn children(&self) -> Self::Children {
-        self.children.to_vec().into_iter()
-    }
-}
-
 /// This rank's position in an operation.
 #[derive(Clone, Copy)]
 pub(super) struct Position {
@@ -124,24 +90,6 @@ impl Position {
         match algorithm {
             Algorithm::RecursiveDoubling => steps(schedules::barrier_dissemination(self.circle())),
             _ => steps(schedules::barrier_tree(self.tree(algorithm))),
-        }
-    }
-
-    /// Broadcasts a message of these times by a tree, whole. `in_turn`: every rank sends to one child after the other.
-    pub(super) fn broadcast_tree(&self, algorithm: Algorithm, times: Hold, in_turn: bool) -> Steps {
-        let neighbours = match algorithm {
-            Algorithm::Optimal => {
-                let mut table = table(self.ranks);
-                Neighbours::of(&self.shaped(OptimalTree::new(times, &mut table)))
-            }
-            _ => {
-                let form = Form::of(algorithm, || best_block(times, self.ranks));
-                Neighbours::of(&self.shaped(form))
-            }
-        };
-        match in_turn {
-            true => steps(schedules::broadcast_in_turn(neighbours)),
-            false => steps(schedules::broadcast(neighbours, 1)),
         }
     }
 

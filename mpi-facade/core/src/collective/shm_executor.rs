@@ -81,7 +81,9 @@ impl ShmExecutor<'_> {
     fn take(&mut self, piece: Piece) {
         let side = &self.buffers.output;
         let (start, len) = (side.start(piece), side.len(piece));
-        self.incoming.copy_range(0, &side.region, start, len);
+        // Boards have what the memory of this machine has.
+        let into = &side.region;
+        self.incoming.copy_range_unconverted(0, into, start, len);
     }
 
     /// Writes the next payload.

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::error_codes;
 use crate::objects::Objects;
 use crate::p2p::LARGEST_TAG;
-use crate::runtime::world::{CommError, World};
+use crate::runtime::world::{self, CommError, World};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicI32, Ordering};
 
@@ -68,6 +68,10 @@ pub fn get_attribute(comm: Comm, keyval: c_int) -> Result<Option<*mut c_void>, C
 
 /// Sets an attribute, as `MPI_Comm_set_attr`.
 pub fn set_attribute(comm: Comm, keyval: c_int, value: *mut c_void) -> Result<(), CommError> {
+    world::local(|objects| {
+        objects.delete_attributes = Some(attribute::delete_all::<Comm>);
+        Ok(())
+    })?;
     attribute::set(comm, keyval, value)
 }
 

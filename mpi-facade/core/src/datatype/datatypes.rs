@@ -3,6 +3,8 @@
 use super::construction::{Argument, TypeObject};
 use super::predefined::{all, predefined};
 use super::shape::Shape;
+#[cfg(not(feature = "layouts"))]
+use super::type_layout::LEFT_OUT;
 use super::type_layout::TypeLayout;
 use crate::attribute::list::Attributes;
 use crate::constants::*;
@@ -15,8 +17,8 @@ use core::ptr;
 /// All datatypes that are not contiguous predefined ones.
 pub(crate) struct Datatypes {
     table: HandleTable<Entry>,
-    /// The layouts of the predefined pairs with gaps.
-    pairs: Vec<(Datatype, Rc<TypeLayout>)>,
+    /// The layouts of those predefined datatypes that are not dense: pairs with gaps, and all values that are converted.
+    laid_out: Vec<(Datatype, Rc<TypeLayout>)>,
 }
 
 /// What a handle names.
@@ -39,14 +41,14 @@ pub(super) fn unknown(datatype: Datatype) -> Error {
 
 impl Datatypes {
     pub(crate) fn new() -> Self {
-        let pairs = all().filter(|(_, known)| !known.is_dense());
-        let layouts = pairs.filter_map(|(datatype, known)| {
+        let others = all().filter(|(_, known)| known.dense_size().is_none());
+        let layouts = others.filter_map(|(datatype, known)| {
             let layout = TypeLayout::predefined(datatype, known).ok()?;
             Some((datatype, Rc::new(layout)))
         });
         Datatypes {
             table: HandleTable::default(),
-            pairs: layouts.collect(),
+            laid_out: layouts.collect(),
         }
     }
 
@@ -61,8 +63,12 @@ impl Datatypes {
 
     #[inline(never)]
     fn other_shape(&self, datatype: Datatype) -> Result<Shape, Error> {
-        if let Some((_, layout)) = self.pairs.iter().find(|(pair, _)| *pair == datatype) {
+        if let Some((_, layout)) = self.laid_out.iter().find(|(one, _)| *one == datatype) {
             return Ok(Shape::of(layout));
+        }
+        #[cfg(not(feature = "layouts"))]
+        if predefined(datatype).is_some() {
+            return Err(LEFT_OUT);
         }
         let entry = self.get(datatype)?;
         match entry.committed {

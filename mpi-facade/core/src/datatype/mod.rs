@@ -15,7 +15,9 @@ mod pack;
 mod pack_external;
 mod predefined;
 mod queries;
+pub(crate) mod representation;
 mod shape;
+#[cfg_attr(not(feature = "layouts"), path = "no_type_layout.rs")]
 mod type_layout;
 
 pub use arrays::{Distributed, darray, subarray};

@@ -1,20 +1,21 @@
 //! The predefined datatypes of the ABI: the composition, memory layout and name of each.
 //!
-//! The layouts are those of C on 64-bit Linux (x86-64, aarch64); Fortran's default kinds are gfortran's.
+//! The layouts are those of C on 64-bit Linux (x86-64, aarch64, s390x); Fortran's default kinds are gfortran's.
 
+use super::representation::HETEROGENEOUS;
 use crate::constants::*;
 use core::fmt;
 
 /// The composition of a predefined datatype.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Predefined {
-    /// The standard's name.
-    pub name: &'static str,
+    /// The index of its name, which only who shows it needs.
+    place: u8,
     /// The family, which determines the operations that apply.
     pub family: Family,
     /// The machine type of each part.
     pub element: Element,
-    /// Bytes of an item if items are contiguous, else 0.
+    /// Bytes of an item if items are contiguous and travel as they are in memory, else 0.
     dense: usize,
 }
 
@@ -60,12 +61,20 @@ pub enum Element {
     F32,
     F64,
     F128,
-    /// C's `long double`: 80 bits in 16 bytes on x86-64, binary128 on aarch64.
+    /// C's `long double`: 80 bits in 16 bytes on x86-64, binary128 on aarch64 and s390x.
     LongDouble,
 }
 
 impl Element {
-    /// Returns the bytes of an element, which is also its alignment on all supported targets.
+    /// Returns the alignment of an element in memory: its size, but on s390x no more than 8.
+    pub const fn alignment(self) -> usize {
+        match self.size() {
+            16 if cfg!(target_arch = "s390x") => 8,
+            size => size,
+        }
+    }
+
+    /// Returns the bytes of an element.
     pub const fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
@@ -94,7 +103,7 @@ impl Predefined {
         match self.family {
             Family::Indexed => self
                 .true_extent()
-                .next_multiple_of(max(self.element.size(), INT)),
+                .next_multiple_of(max(self.element.alignment(), INT)),
             _ => self.size(),
         }
     }
@@ -107,12 +116,25 @@ impl Predefined {
         }
     }
 
+    /// Returns the standard's name.
+    pub fn name(&self) -> &'static str {
+        NAMES
+            .get(usize::from(self.place))
+            .copied()
+            .unwrap_or_default()
+    }
+
     const fn complete(mut self) -> Self {
-        self.dense = if self.is_dense() { self.size() } else { 0 };
+        let is_converted = HETEROGENEOUS && self.element.size() > 1;
+        self.dense = if self.is_dense() && !is_converted {
+            self.size()
+        } else {
+            0
+        };
         self
     }
 
-    /// Returns the bytes of an item if items are contiguous.
+    /// Returns the bytes of an item if items are contiguous and travel as they are in memory.
     #[inline(always)]
     pub(crate) fn dense_size(&self) -> Option<usize> {
         (self.dense != 0).then_some(self.dense)
@@ -172,12 +194,21 @@ const fn max(a: usize, b: usize) -> usize {
 
 macro_rules! table {
     ($($handle:ident: $family:ident $element:ident;)*) => {
-        const TABLE: [Predefined; [$($handle),*].len()] = [$(Predefined {
-            name: stringify!($handle),
-            family: Family::$family,
-            element: Element::$element,
-            dense: 0,
-        }.complete(),)*];
+        const TABLE: [Predefined; [$($handle),*].len()] = {
+            let mut table = [$(Predefined {
+                place: 0,
+                family: Family::$family,
+                element: Element::$element,
+                dense: 0,
+            }.complete(),)*];
+            let mut i = 0;
+            while i < table.len() {
+                table[i].place = i as u8;
+                i += 1;
+            }
+            table
+        };
+        static NAMES: [&str; TABLE.len()] = [$(stringify!($handle)),*];
         static PREDEFINED: [Predefined; TABLE.len()] = TABLE;
 
         /// Largest number of bytes from one item to the next.
@@ -226,7 +257,7 @@ pub(crate) struct Shown(pub(crate) Datatype);
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match predefined(self.0) {
-            Some(known) => f.write_str(known.name),
+            Some(known) => f.write_str(known.name()),
             None if self.0 == Datatype::NULL => f.write_str("MPI_DATATYPE_NULL"),
             None => write!(f, "datatype {:#x}", self.0.0),
         }
@@ -342,14 +373,15 @@ mod tests {
         check::<c_short>(MPI_SHORT_INT);
         check::<u128>(MPI_LONG_DOUBLE_INT);
         assert_eq!(layout(MPI_2INT), (8, 8, 8));
-        assert_eq!(layout(MPI_LONG_DOUBLE_INT), (20, 32, 20));
+        let extent = 16 + align_of::<u128>();
+        assert_eq!(layout(MPI_LONG_DOUBLE_INT), (20, extent, 20));
     }
 
     #[test]
     fn handles_that_encode_their_size_agree() {
         // The ABI keeps the binary logarithm of the size of fixed-size types in bits 3 to 5 of the handle.
         for (handle, known) in all().filter(|(handle, _)| handle.0 >= 576) {
-            assert_eq!(known.size(), 1 << (handle.0 >> 3 & 7), "{}", known.name);
+            assert_eq!(known.size(), 1 << (handle.0 >> 3 & 7), "{}", known.name());
         }
     }
 
@@ -357,7 +389,11 @@ mod tests {
     fn every_handle_is_found_once_and_strangers_are_not() {
         assert_eq!(all().count(), PREDEFINED.len());
         for (i, one) in PREDEFINED.iter().enumerate() {
-            assert!(PREDEFINED[..i].iter().all(|other| other.name != one.name));
+            assert!(
+                PREDEFINED[..i]
+                    .iter()
+                    .all(|other| other.name() != one.name())
+            );
         }
         for stranger in [
             0,
@@ -373,9 +409,12 @@ mod tests {
             assert_eq!(predefined(Datatype(stranger)), None);
         }
         // Of two names the standard calls one the synonym.
-        assert_eq!(predefined(MPI_LONG_LONG).unwrap().name, "MPI_LONG_LONG_INT");
         assert_eq!(
-            predefined(MPI_C_FLOAT_COMPLEX).unwrap().name,
+            predefined(MPI_LONG_LONG).unwrap().name(),
+            "MPI_LONG_LONG_INT"
+        );
+        assert_eq!(
+            predefined(MPI_C_FLOAT_COMPLEX).unwrap().name(),
             "MPI_C_COMPLEX"
         );
     }
@@ -389,7 +428,7 @@ mod tests {
         for (_, known) in all() {
             for elements in 0..5 {
                 let bytes = known.element_bytes(elements).unwrap();
-                assert_eq!(known.elements(bytes), Some(elements), "{}", known.name);
+                assert_eq!(known.elements(bytes), Some(elements), "{}", known.name());
             }
             assert_eq!(known.element_bytes(u64::MAX).is_some(), known.size() == 1);
         }

@@ -99,7 +99,7 @@ fn named(datatype: Datatype) -> Result<Vec<u8>, CommError> {
         Ok(Some(name)) => Ok(name),
         _ => ask(
             datatype,
-            |known| known.name.as_bytes().into(),
+            |known| known.name().as_bytes().into(),
             |entry| entry.name.clone(),
         ),
     }

@@ -4,8 +4,10 @@
 //! copy. The other has the predefined datatypes, for what counts values.
 
 use super::predefined::{Element, Family, Predefined, predefined};
+use super::representation::HETEROGENEOUS;
 use crate::constants::*;
 use crate::error::{Class, Error};
+use core::ops::Range;
 use pombo_kernel::aspect::{Cap, Storage};
 use pombo_kernel::layout::{BasicType, Block, Bounds, Entry, Layout, Part};
 use pombo_netdrivers::HeapStorage;
@@ -19,6 +21,8 @@ type Table<E> = <HeapStorage as Storage>::Slice<Entry<E>, Cap<MOST_ENTRIES>>;
 pub(crate) struct TypeLayout {
     bytes: Layout<Table<Byte>, Byte>,
     values: Layout<Table<Value>, Value>,
+    /// Whether a value has another form in messages.
+    is_converted: bool,
 }
 
 /// A part of a layout: copies of another one.
@@ -60,13 +64,20 @@ impl BasicType for Byte {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Value(Datatype);
 
+impl Value {
+    /// Returns the machine type, of which a complex number has two values.
+    fn element(self) -> Element {
+        predefined(self.0).map_or(Element::U8, |known| known.element)
+    }
+}
+
 impl BasicType for Value {
     fn size(self) -> u64 {
         predefined(self.0).map_or(1, Predefined::size) as u64
     }
 
     fn alignment(self) -> u64 {
-        predefined(self.0).map_or(1, |known| known.element.size()) as u64
+        predefined(self.0).map_or(1, |known| known.element.alignment()) as u64
     }
 }
 
@@ -125,7 +136,7 @@ impl TypeLayout {
 
     /// Returns this layout with other bounds.
     pub(super) fn resized(&self, lower: i64, extent: i64) -> Result<Self, Error> {
-        let Self { bytes, values } = Self::of_pieces(&[Piece::items(0, 1, self)])?;
+        let Self { bytes, values, .. } = Self::of_pieces(&[Piece::items(0, 1, self)])?;
         let values = values.resized(lower, extent).map_err(refused)?;
         Self::joined(bytes, values)
     }
@@ -141,10 +152,40 @@ impl TypeLayout {
     ) -> Result<Self, Error> {
         let Bounds { lower, .. } = *values.bounds();
         let bytes = bytes.resized(lower, values.bounds().extent());
+        let mut blocks = values.blocks(1, 0, values.size());
+        let is_converted = HETEROGENEOUS && blocks.any(|block| block.element.element().size() > 1);
         Ok(TypeLayout {
             bytes: bytes.map_err(refused)?,
             values,
+            is_converted,
         })
+    }
+
+    /// Visits every value that has some of `len` bytes of data from `offset`, of `items` items: its displacement, its
+    /// machine type, and which of its bytes these are. A complex number counts as two.
+    pub(crate) fn for_each_value(
+        &self,
+        items: usize,
+        offset: usize,
+        len: usize,
+        mut visit: impl FnMut(isize, Element, Range<usize>),
+    ) {
+        let blocks = self.values.blocks(items as u64, offset as u64, len as u64);
+        for block in blocks {
+            let element = block.element.element();
+            let size = element.size();
+            let (first, end) = (block.phase as usize, (block.phase + block.len) as usize);
+            for copy in 0..block.count {
+                let start = block
+                    .displacement
+                    .wrapping_add((copy as i64).wrapping_mul(block.stride))
+                    as isize;
+                for value in (first / size..end.div_ceil(size)).map(|value| value * size) {
+                    let bytes = first.max(value) - value..end.min(value + size) - value;
+                    visit(start.wrapping_add(value as isize), element, bytes);
+                }
+            }
+        }
     }
 
     /// Returns the bytes of data of an item.
@@ -159,9 +200,10 @@ impl TypeLayout {
         self.values.bounds()
     }
 
-    /// Returns the bytes of an item if consecutive items are one run of bytes.
+    /// Returns the bytes of an item if consecutive items are one run of bytes that travel as they are in memory.
     pub(crate) fn dense_size(&self) -> Option<usize> {
-        self.bytes.is_contiguous().then_some(self.size())
+        let is_dense = self.bytes.is_contiguous() && !self.is_converted;
+        is_dense.then_some(self.size())
     }
 
     /// Returns where the data of so many items begins and ends, in bytes from the first item's address.

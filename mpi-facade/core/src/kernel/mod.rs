@@ -18,7 +18,9 @@ pub(crate) use posted_set::PostedSet;
 use crate::message_header::{MpiComposition, MpiHeader, MpiPattern, RANKS};
 use crate::user_buffer::{Foreign, Region};
 use pombo_job::WorldChannel;
-use pombo_kernel::facade::{Awaited, Inspect, Peeked, PointToPointExt, Received};
+#[cfg(feature = "diagnostics")]
+use pombo_kernel::facade::{Awaited, Inspect};
+use pombo_kernel::facade::{Peeked, PointToPointExt, Received};
 use pombo_kernel::{Communicator, Completed, Error, Limits, Loan, Mode, Peer, Ticket};
 use pombo_netdrivers::tuning::{RANK_SPINS, SLEEPING_AFTER};
 
@@ -43,6 +45,9 @@ type DirectPolls = u32;
 
 /// Bytes that a rank's kernel takes, without tables that grow with use.
 pub const KERNEL_BYTES: usize = size_of::<Kernel>();
+
+/// Bytes that a slot of an operation under way takes, and a slot of a message without a receive.
+pub const SLOT_BYTES: [usize; 2] = pombo_kernel::facade::slot_bytes::<MpiHeader, MpiComposition>();
 
 impl Kernel {
     /// Creates the kernel over a channel. Blocking receives go without the queues where they can, if `is_direct`.
@@ -105,6 +110,9 @@ impl Kernel {
         pattern: &MpiPattern,
         into: &mut Region,
     ) -> Result<Option<Received<MpiHeader, MpiComposition>>, Error> {
+        if cfg!(not(feature = "fast-paths")) {
+            return Ok(None);
+        }
         let polls = self.0.channel_mut().memory().polls_before_sleep();
         self.0.recv_direct(pattern, into, polls.min(self.1))
     }
@@ -205,16 +213,19 @@ impl Kernel {
         self.0.fail_receive(ticket, peer);
     }
 
+    #[cfg(feature = "diagnostics")]
     /// Returns what an operation waits for.
     pub(crate) fn awaited(&mut self, ticket: Ticket) -> Option<Awaited<MpiHeader>> {
         self.0.awaited(ticket)
     }
 
+    #[cfg(feature = "diagnostics")]
     /// Visits the receives that no message has matched, and returns their number.
     pub(crate) fn for_each_posted(&mut self, visit: impl FnMut(MpiPattern)) -> usize {
         self.0.for_each_posted(visit)
     }
 
+    #[cfg(feature = "diagnostics")]
     /// Visits the messages without a receive, and returns their number.
     pub(crate) fn for_each_unexpected(&mut self, visit: impl FnMut(&MpiEnvelope)) -> usize {
         self.0.for_each_unexpected(visit)
@@ -228,6 +239,7 @@ impl Kernel {
         self.0.is_flushed()
     }
 
+    #[cfg(feature = "diagnostics")]
     pub(crate) fn rejected(&self) -> u64 {
         self.0.rejected()
     }

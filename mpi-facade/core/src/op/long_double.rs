@@ -1,8 +1,7 @@
 //! C's `long double` of x86-64: 80 bits of the x87 unit in 16 bytes of memory. Only `loops` uses it.
 //!
 //! Rust has no such type, so its few operations use the unit's own instructions. On other targets `long double` is
-//! binary128, whose reductions are refused.
-#![cfg(target_arch = "x86_64")]
+//! binary128: `long_double_quad` has it for two of them, and elsewhere its reductions are refused.
 
 use super::number::Number;
 use core::arch::asm;

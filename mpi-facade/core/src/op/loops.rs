@@ -1,6 +1,6 @@
 //! One loop per operation and machine type, behind one function type. Only `op` uses them.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x"))]
 use super::long_double::LongDouble;
 use super::number::{Number, Truth};
 use crate::datatype::Element;
@@ -28,7 +28,7 @@ macro_rules! select_ordered {
         select! { $name = $run for
             I8 as i8, U8 as u8, I16 as i16, U16 as u16, I32 as i32, U32 as u32, I64 as i64, U64 as u64,
             I128 as i128, F32 as f32, F64 as f64,
-            #[cfg(target_arch = "x86_64")] LongDouble as LongDouble,
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x"))] LongDouble as LongDouble,
         }
     };
 }
@@ -39,7 +39,7 @@ macro_rules! select_wrapping {
         select! { $name = $run for
             I8 | U8 as u8, I16 | U16 as u16, I32 | U32 as u32, I64 | U64 as u64, I128 as i128,
             F32 as f32, F64 as f64,
-            #[cfg(target_arch = "x86_64")] LongDouble as LongDouble,
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x"))] LongDouble as LongDouble,
         }
     };
 }
@@ -58,7 +58,7 @@ macro_rules! select_pair {
     ($name:ident = $run:ident) => {
         select! { $name = $run for
             I16 as i16, I64 as i64, F32 as f32, F64 as f64,
-            #[cfg(target_arch = "x86_64")] LongDouble as LongDouble,
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x"))] LongDouble as LongDouble,
         }
     };
 }
@@ -84,7 +84,7 @@ select_twin!(max_place_twin = highest_twin);
 select_twin!(min_place_twin = lowest_twin);
 select! { complex_product = multiply_complex for
     F32 as f32, F64 as f64,
-    #[cfg(target_arch = "x86_64")] LongDouble as LongDouble,
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x"))] LongDouble as LongDouble,
 }
 
 /// Makes loops that are one expression.

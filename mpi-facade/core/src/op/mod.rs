@@ -2,6 +2,8 @@
 //!
 //! A predefined one is a loop for a machine type; one of the program is a function that MPI calls.
 
+#[cfg_attr(not(target_arch = "x86_64"), path = "long_double_quad.rs")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "s390x"))]
 mod long_double;
 mod loops;
 pub(crate) mod names;
@@ -176,7 +178,7 @@ fn check(datatypes: &Datatypes, op: Op, datatype: Datatype) -> Result<Reduction,
     if !takes(op, known.family) {
         return Err(Error::Reduction { op, datatype });
     }
-    let run = select(op, known).ok_or(Error::Unsupported { name: known.name })?;
+    let run = select(op, known).ok_or(Error::Unsupported { name: known.name() })?;
     Ok(Reduction(Bound::Predefined(run, known.size())))
 }
 

@@ -150,7 +150,7 @@ fn bytes_of(words: &mut [u128]) -> &mut [u8] {
 
 fn region<T: FromBytes>(memory: &mut [T], items: usize, known: &'static Predefined) -> Region {
     let (datatype, _) = datatype::all()
-        .find(|(_, other)| other.name == known.name)
+        .find(|(_, other)| other.name() == known.name())
         .unwrap();
     let shape = Datatypes::new().shape(datatype).unwrap();
     UserAddress::of(memory).region(items, shape)
@@ -183,7 +183,7 @@ fn run(op: Op, datatype: Datatype, known: &'static Predefined, skew: usize) {
         bytes_of(&mut inout) == bytes_of(&mut expected),
         "{} {} skew {skew}",
         Shown(op),
-        known.name
+        known.name()
     );
 }
 
@@ -223,7 +223,7 @@ fn every_operation_on_every_datatype() {
             } else if !has_arithmetic(known.element) && !moves_only && op != MPI_NO_OP {
                 assert_eq!(
                     check(&Datatypes::new(), op, datatype).err(),
-                    Some(Error::Unsupported { name: known.name })
+                    Some(Error::Unsupported { name: known.name() })
                 );
             } else {
                 runs += 1;

@@ -43,6 +43,10 @@ pub(crate) struct World {
     /// The connection to the launcher, if it wants a report of the end.
     pub(crate) launcher: Option<Launcher>,
     /// How long the current call has waited.
+    #[cfg_attr(
+        not(feature = "diagnostics"),
+        expect(dead_code, reason = "nobody asks")
+    )]
     pub(crate) wait_record: WaitRecord,
 }
 

@@ -15,8 +15,6 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use pombo_collective::model::Network as _;
-use pombo_mpi::collective::MessageTimes;
 use pombo_mpi::message_header::EAGER;
 
 use crate::bench::{self, Hosts, Machine, Rate};
@@ -95,6 +93,15 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
         return Ok(0);
     }
     let net = network(options)?;
+    if let Some(drawing) = &options.validate
+        && drawing.with_extension("toml") == options.output
+    {
+        return Err(Error::Value {
+            what: "--validate",
+            given: drawing.display().to_string(),
+            want: "another name, as the predictions beside the drawing would replace the file of -o",
+        });
+    }
     if options.hosts && !options.inside {
         return bench::inside();
     }
@@ -170,18 +177,10 @@ fn validate_trees(
             let bytes = u64::from(bytes);
             // What a message takes where no line limits it is what processors take for it.
             let processor = unlimited.map_or(1.0, |unlimited| {
-                hold(unlimited, bytes) / hold(network, bytes).max(1.0)
+                validate::hold(unlimited, bytes) / validate::hold(network, bytes).max(1.0)
             });
-            let sharers = match unlimited {
-                Some(_) => 1,
-                None => ranks.div_ceil(cores),
-            };
-            cases.push(validate::predict(
-                network,
-                ranks,
-                bytes,
-                (sharers, processor),
-            ));
+            let cores = unlimited.is_none().then_some(cores);
+            cases.push(validate::predict(network, ranks, bytes, (cores, processor)));
         }
     }
     let path = options
@@ -194,7 +193,7 @@ fn validate_trees(
             "broadcasts of {} bytes on {} ranks\n",
             case.bytes, case.ranks
         ));
-        let times = validate::times(&validate::shared(network, case.sharers));
+        let times = validate::times(network);
         let setting = Setting {
             ranks: case.ranks,
             times: Some(&times),
@@ -204,13 +203,6 @@ fn validate_trees(
     })?;
     validate::write(&path, &cases)?;
     Ok(cases)
-}
-
-/// Returns t_hold of a message, in nanoseconds.
-fn hold(network: &Network, bytes: u64) -> f64 {
-    let text = validate::times(network);
-    let times = MessageTimes::parse(&text, &network.name);
-    times.map_or(0.0, |times| times.message(bytes as usize).hold as f64)
 }
 
 /// Measures the operations as the library carries them out.

@@ -133,6 +133,7 @@ mod tests {
     fn every_measured_tree_is_a_point() {
         let tree = |algorithm, predicted| Tree {
             algorithm,
+            sharers: 1.0,
             predicted,
             measured: Some(Time {
                 median: 2e3,
@@ -143,7 +144,6 @@ mod tests {
         let case = |ranks, bytes| Case {
             ranks,
             bytes,
-            sharers: 1,
             processor: 0.0,
             trees: vec![tree("linear", 1000), tree("chain", 0)],
         };

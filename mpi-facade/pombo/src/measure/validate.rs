@@ -6,10 +6,11 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
-use pombo_mpi::collective::{Algorithm, Conditions, Operation, Selector, TABLE};
+use pombo_collective::model::Network as _;
+use pombo_mpi::collective::{Algorithm, Conditions, MessageTimes, Operation, Selector, TABLE};
 
 use super::collectives::{Spec, Time};
-use super::network_file::{Knot, Network, NetworkFile};
+use super::network_file::{Network, NetworkFile};
 use crate::error::Error;
 
 /// The trees, by the names of their algorithms.
@@ -26,8 +27,6 @@ const TREES: [Algorithm; 5] = [
 pub(super) struct Case {
     pub(super) ranks: u32,
     pub(super) bytes: u64,
-    /// How many ranks share a processor, where the processors carry the messages: B's S.
-    pub(super) sharers: u32,
     /// The part of t_hold for which a message keeps a processor busy, at most; 1 where nothing else holds messages back.
     pub(super) processor: f64,
     pub(super) trees: Vec<Tree>,
@@ -37,31 +36,17 @@ pub(super) struct Case {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tree {
     pub(super) algorithm: &'static str,
+    /// How many ranks at once want a processor, on average, where processors carry the messages; 1 elsewhere.
+    pub(super) sharers: f64,
     pub(super) predicted: u64,
     pub(super) measured: Option<Time>,
 }
 
-/// Returns the times of messages where so many ranks share a processor: each has 1/S of its bandwidth (ECCLib, equation
-/// 4.3).
-pub(super) fn shared(network: &Network, sharers: u32) -> Network {
-    let first = network.standard.first().copied();
-    let scale = |knot: &Knot| {
-        let start = first.unwrap_or(*knot);
-        let slower = |start: u64, time: u64| {
-            let growth = (time as f64 - start as f64) * f64::from(sharers);
-            (start as f64 + growth).max(0.0) as u64
-        };
-        Knot {
-            bytes: knot.bytes,
-            hold: slower(start.hold, knot.hold),
-            end: slower(start.end, knot.end),
-            combine: slower(start.combine, knot.combine),
-        }
-    };
-    Network {
-        standard: network.standard.iter().map(scale).collect(),
-        ..network.clone()
-    }
+/// Returns the time of a broadcast of which `start` is start-up while so many ranks at once want a processor: each has
+/// 1/S of its bandwidth (ECCLib, equation 4.3).
+fn slowed(start: u64, time: u64, sharers: f64) -> u64 {
+    let start = start.min(time);
+    start + ((time - start) as f64 * sharers) as u64
 }
 
 /// Returns the text that ranks read of one network.
@@ -69,41 +54,55 @@ pub(super) fn times(network: &Network) -> String {
     NetworkFile::new(vec![network.clone()]).compact()
 }
 
-/// Predicts a broadcast along all trees.
+/// Predicts a broadcast along all trees. Where processors carry the messages, `cores` is their number: a message keeps
+/// its sender and its receiver busy for t_hold each, so S is what all messages need by what the tree leaves them.
 pub(super) fn predict(
     network: &Network,
     ranks: u32,
     bytes: u64,
-    (sharers, processor): (u32, f64),
+    (cores, processor): (Option<u32>, f64),
 ) -> Case {
-    let network = shared(network, sharers);
     // The times hold as they are, so each rank counts as one that has a processor.
-    let selector = Selector::new(
-        [None; TABLE.len()],
-        ranks as usize,
-        &times(&network),
-        &network.name,
-    );
+    let selector = |network: &Network| {
+        let wanted = [None; TABLE.len()];
+        Selector::new(wanted, ranks as usize, &times(network), &network.name)
+    };
+    let empty = Network {
+        standard: network.standard.first().copied().into_iter().collect(),
+        ..network.clone()
+    };
+    let (own, start) = (selector(network), selector(&empty));
     let conditions = Conditions {
         ranks: ranks as usize,
         several_hosts: network.name != "shm",
         ..Conditions::default()
     };
+    let busy = 2.0 * f64::from(ranks - 1) * hold(network, bytes);
     let tree = |algorithm: Algorithm| {
-        let cost = selector.cost(Operation::Bcast, algorithm, bytes as usize, conditions);
+        let cost = |by: &Selector| by.cost(Operation::Bcast, algorithm, bytes as usize, conditions);
+        let (start, time) = (cost(&start)?, cost(&own)?);
+        let sharers = cores.map_or(1.0, |cores| {
+            (busy / (time.max(1) as f64 * f64::from(cores))).max(1.0)
+        });
         Some(Tree {
             algorithm: algorithm.name(),
-            predicted: cost?,
+            sharers,
+            predicted: slowed(start, time, sharers),
             measured: None,
         })
     };
     Case {
         ranks,
         bytes,
-        sharers,
         processor,
         trees: TREES.into_iter().filter_map(tree).collect(),
     }
+}
+
+/// Returns t_hold of a message, in nanoseconds.
+pub(super) fn hold(network: &Network, bytes: u64) -> f64 {
+    let times = MessageTimes::parse(&times(network), &network.name);
+    times.map_or(0.0, |times| times.message(bytes as usize).hold as f64)
 }
 
 /// Writes the predictions, and when they are on the disk lets `measure` measure the trees of each case, in their order.
@@ -142,22 +141,25 @@ fn toml(cases: &[Case]) -> String {
     for Case {
         ranks,
         bytes,
-        sharers,
         processor,
         trees,
     } in cases
     {
         let _ = write!(
             text,
-            "\n[[broadcast]]\nranks = {ranks}\nbytes = {bytes}\nsharers = {sharers}\nprocessor = {processor:.3}\n"
+            "\n[[broadcast]]\nranks = {ranks}\nbytes = {bytes}\nprocessor = {processor:.3}\n"
         );
         for tree in trees {
             let Tree {
                 algorithm,
+                sharers,
                 predicted,
                 measured,
             } = tree;
-            let _ = write!(text, "{algorithm} = {{ predicted = {predicted}");
+            let _ = write!(
+                text,
+                "{algorithm} = {{ predicted = {predicted}, sharers = {sharers:.2}"
+            );
             if let Some(Time {
                 median,
                 least,
@@ -252,6 +254,7 @@ pub(super) fn table(cases: &[Case]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::network_file::Knot;
     use super::*;
 
     fn network() -> Network {
@@ -283,7 +286,7 @@ mod tests {
     /// The parameterised multicast trees' example: t_hold 2, t_end 5, four ranks.
     #[test]
     fn the_published_example() {
-        let case = predict(&network(), 4, 0, (1, 0.0));
+        let case = predict(&network(), 4, 0, (None, 0.0));
         let found: Vec<_> = case
             .trees
             .iter()
@@ -302,17 +305,35 @@ mod tests {
         assert_eq!(case.chosen().unwrap().algorithm, "linear");
     }
 
+    /// Two messages of three at a time on two processors, which two ranks fill: half of the bandwidth. Along the line one
+    /// message follows the other, so nobody shares.
     #[test]
     fn sharers_take_bandwidth_but_no_start_up() {
-        let found = shared(&network(), 3).standard;
-        assert_eq!(found[0], network().standard[0]);
-        assert_eq!((found[1].hold, found[1].end), (3002, 3005));
+        assert_eq!(slowed(100, 1100, 3.0), 3100);
+        assert_eq!(slowed(100, 50, 3.0), 50);
+        let case = predict(&network(), 8, 1_000_000, (Some(2), 1.0));
+        let found = |name: &str| {
+            let tree = case.trees.iter().find(|tree| tree.algorithm == name);
+            let tree = tree.expect("a tree");
+            (tree.sharers, tree.predicted)
+        };
+        let (line, binomial) = (found("linear"), found("binomial"));
+        assert!((line.0 - 1.0).abs() < 0.01, "{line:?}");
+        // Seven messages in the time of three.
+        assert!((binomial.0 - 7.0 / 3.0).abs() < 0.01, "{binomial:?}");
+        // So both take the time of seven messages.
+        assert!(
+            line.1.abs_diff(binomial.1) < line.1 / 100,
+            "{line:?} {binomial:?}"
+        );
+        let alone = predict(&network(), 8, 1_000_000, (None, 0.0));
+        assert!(alone.trees.iter().all(|tree| tree.sharers == 1.0));
     }
 
     #[test]
     fn predictions_are_on_the_disk_before_anything_is_measured() {
         let path = std::env::temp_dir().join(format!("pombo-predictions-{}", std::process::id()));
-        let mut cases = [2, 4].map(|ranks| predict(&network(), ranks, 1000, (1, 0.0)));
+        let mut cases = [2, 4].map(|ranks| predict(&network(), ranks, 1000, (None, 0.0)));
         let expected = toml(&cases);
         let mut seen = Vec::new();
         run(&path, &mut cases, |case, specs| {
@@ -337,7 +358,7 @@ mod tests {
 
     #[test]
     fn the_chosen_tree_against_the_best() {
-        let mut case = predict(&network(), 4, 0, (1, 0.05));
+        let mut case = predict(&network(), 4, 0, (None, 0.05));
         for (tree, median) in case.trees.iter_mut().zip([12.0, 10.0, 11.0, 30.0, 40.0]) {
             tree.measured = Some(time(median));
         }

@@ -44,6 +44,10 @@ pub(crate) struct Request {
     pub(crate) on_deadlock: OnDeadlock,
     /// Whether the user has said how many ranks there are.
     pub(crate) is_counted: bool,
+    /// Places for processes that join while the job runs.
+    pub(crate) spare: usize,
+    /// The file by which they do.
+    pub(crate) job_file: Option<PathBuf>,
     /// The number of ranks on each host.
     pub(crate) per_host: Option<usize>,
     /// For the launcher that starts ranks on other hosts, as it spells them.
@@ -196,6 +200,15 @@ struct Options {
     #[arg(long = "stats")]
     stats: bool,
 
+    /// Places for processes that join the running job by `pombo join`, each given once; not for MPI programs, whose world
+    /// cannot grow
+    #[arg(long = "spare", value_name = "N", requires = "job_file", value_parser = places)]
+    spare: Option<usize>,
+
+    /// Write to this file how to join the job, and its key: whoever can read it can join
+    #[arg(long = "job-file", value_name = "FILE", requires = "spare")]
+    job_file: Option<PathBuf>,
+
     /// The program, looked up in PATH if it has no slash, and its arguments
     #[arg(value_name = "PROGRAM AND ARGUMENTS")]
     program: Vec<OsString>,
@@ -230,6 +243,13 @@ pub(crate) fn check(request: &Request) -> Result<(), Error> {
         warn(&format!(
             "-ppn {most} is ignored: all {size} ranks are on this host, as -host and -hostfile name no other"
         ));
+    }
+    if request.spare > 0 && request.hosts.is_some() {
+        return Err(Error::Value {
+            what: "--spare",
+            given: request.spare.to_string(),
+            want: "it to a job on this host alone: only its own processes can join a job",
+        });
     }
     let wrong = |given: usize, want| Error::Value {
         what: "--stdin",
@@ -275,6 +295,8 @@ impl Parser<'_> {
             request.report_bindings |= options.report_bindings;
             request.input = options.input.unwrap_or(request.input);
             request.stats |= options.stats;
+            request.spare = options.spare.unwrap_or(request.spare);
+            request.job_file = request.job_file.take().or(options.job_file.clone());
             request.hosts = request.hosts.take().or(options.hosts());
             if options.verbose {
                 self.everywhere
@@ -376,6 +398,11 @@ fn ranks(text: &str) -> Result<usize, String> {
         Ok(ranks) => Ok(ranks),
         Err(_) => Err("give a whole number, 1 or more".into()),
     }
+}
+
+fn places(text: &str) -> Result<usize, String> {
+    let places = text.parse().ok().filter(|places| *places > 0);
+    places.ok_or_else(|| "give a whole number, 1 or more".into())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

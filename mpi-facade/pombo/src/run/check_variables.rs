@@ -7,6 +7,8 @@ use std::fs::File;
 use std::path::Path;
 
 use pombo_job::settings::{self, Variable, Verdict};
+use pombo_mpi::collective::{Selection, TABLE};
+use pombo_mpi::settings::{ADAPTIVE_EVERY, NETWORK_TIMES, SITES};
 
 use super::arguments::{Context, Request};
 use crate::console::warn;
@@ -16,6 +18,7 @@ use crate::variables;
 /// Refuses values that no rank would accept, and warns of unknown variables.
 pub(crate) fn check(request: &Request) -> Result<(), Error> {
     check_values(request)?;
+    check_alike(request)?;
     match &request.hosts {
         // Other hosts have files of their own.
         Some(_) => Ok(()),
@@ -49,6 +52,36 @@ fn check_files(context: &Context) -> Result<(), Error> {
             .map(drop)
             .map_err(Error::file("read the file of POMBO_AUTH_KEY_FILE,", file)),
         None => Ok(()),
+    }
+}
+
+/// Refuses programs of one job that would choose the algorithm of an operation, or its tree, in different ways.
+fn check_alike(request: &Request) -> Result<(), Error> {
+    let value = |context: &Context, name: &str| {
+        let mut own = context.environment.iter().rev();
+        let own = own.find(|(own, _)| own == name);
+        own.map_or_else(|| std::env::var_os(name), |(_, value)| Some(value.clone()))
+    };
+    let differs = |name: &&str| {
+        let mut all = request.contexts.iter().map(|context| value(context, name));
+        let first = all.next();
+        all.any(|other| Some(other) != first)
+    };
+    let has_times = |context: &Context| value(context, NETWORK_TIMES.name()).is_some();
+    // The network's name is that of its times.
+    let by_net = request
+        .contexts
+        .iter()
+        .any(has_times)
+        .then_some(settings::NET.name());
+    let own = [NETWORK_TIMES, SITES, ADAPTIVE_EVERY].map(|variable| variable.name());
+    let mut all = own
+        .into_iter()
+        .chain(by_net)
+        .chain(TABLE.iter().map(Selection::variable));
+    match all.find(differs) {
+        None => Ok(()),
+        Some(name) => Err(Error::Differs { name }),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Detects programs of other MPI libraries, each rank of which would be alone under this launcher, by the shared
 //! libraries that their files need. Scripts and statically linked programs cannot be detected that way; for some of
-//! them it is known afterwards that no rank has called MPI_Init. Only `spawn` and `supervise` use it.
+//! them it is known afterwards that no rank has called MPI_Init. `spawn` and `supervise` use it; `configure` asks which libraries
+//! a program needs.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -99,6 +100,19 @@ fn is_foreign(library: &str) -> bool {
 /// Returns the directories in which a program itself has the loader search.
 pub(super) fn run_paths(file: &Path) -> Vec<PathBuf> {
     needs_of(file).paths
+}
+
+/// Returns the libraries that a program or a library needs, beside ours and some of the system, and their files.
+pub(crate) fn libraries(file: &Path) -> Vec<(String, Option<PathBuf>)> {
+    let needs = needs_of(file);
+    let named = std::env::var_os("LD_LIBRARY_PATH");
+    let is_known = |name: &str| stem(name) == OURS || SYSTEM.contains(&stem(name));
+    let others = needs.libraries.into_iter().filter(|name| !is_known(name));
+    let find = |name: String| {
+        let file = find(&name, &needs.paths, named.as_deref());
+        (name, file)
+    };
+    others.map(find).collect()
 }
 
 /// Returns what a file needs; nothing if it is not an ELF file.

@@ -7,6 +7,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use pombo_netdrivers::shm::{MAX_RANKS, RankState, Segment};
 
 use crate::error::Error;
+use crate::join::Places;
 
 /// The inherited descriptor has this number or the next free one, above those that shells and scripts use.
 const DESCRIPTOR: RawFd = 300;
@@ -92,4 +93,18 @@ fn inheritable(segment: &Segment) -> Result<RawFd, Error> {
         .map_err(Error::errno(
             "pass the memory file on to the ranks (`ulimit -n` may be too low)",
         ))
+}
+
+impl Places for Job {
+    fn memory(&self) -> i32 {
+        self.segment.fd()
+    }
+
+    fn has_left(&self, place: usize) -> bool {
+        Job::has_left(self, place)
+    }
+
+    fn mark_dead(&self, place: usize) {
+        Job::mark_dead(self, place, None);
+    }
 }

@@ -5,7 +5,7 @@ mod binding;
 mod check_variables;
 mod config_file;
 pub(crate) mod exec_shim;
-mod foreign;
+pub(crate) mod foreign;
 mod foreign_options;
 pub(crate) mod guard;
 mod host_list;
@@ -17,7 +17,7 @@ mod library_path;
 mod network_times;
 mod output;
 mod poll;
-mod program;
+pub(crate) mod program;
 mod rank_process;
 mod signals;
 mod spawn;
@@ -28,12 +28,14 @@ use std::ffi::OsString;
 
 use crate::console::warn;
 use crate::error::Error;
+use crate::join::JoinServer;
 pub(crate) use arguments::{Context, OnDeadlock, Request};
 use job_segment::Job;
-use signals::Signals;
+pub(crate) use signals::Signals;
 pub(crate) use spawn::allowed_cores;
 use statistics::Statistics;
 use supervise::Supervisor;
+pub(crate) use supervise::kill_timeout;
 
 /// Runs the job that the arguments describe; `name` is the name by which the user called the launcher.
 pub(crate) fn main(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
@@ -79,14 +81,18 @@ pub(crate) fn launch(request: &Request) -> Result<u8, Error> {
     // Signals are blocked first: none may be missed between the start of the first rank and the first read.
     let signals = Signals::block()?;
     let guard = guard::Guard::start()?;
-    let job = Job::create(plan.len())?;
+    let places = plan.len() + request.spare;
+    let job = Job::create(places)?;
+    let joins = request.job_file.as_ref();
+    let joins = joins.map(|file| JoinServer::open(file, plan.len(), places));
+    let joins = joins.transpose()?;
     let limits = supervise::Limits {
         kill_timeout,
         timeout: arguments::timeout(request)?,
         outlives_ranks: request.recovery,
         on_deadlock: request.on_deadlock,
     };
-    let mut supervisor = Supervisor::new(signals, guard, job, limits, request)?;
+    let mut supervisor = Supervisor::new(signals, guard, job, joins, limits, request)?;
     for rank in &plan {
         supervisor.start(rank)?;
     }

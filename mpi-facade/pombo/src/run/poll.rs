@@ -21,6 +21,8 @@ pub(crate) enum Ready {
     Terminal,
     /// Rank 0 takes input, or has closed it.
     Input,
+    /// Who joins the job, or has joined it, has something to say or has ended.
+    Join,
 }
 
 /// The descriptors of one wait.

@@ -21,7 +21,10 @@ use crate::error::Error;
 /// A rank that can be started.
 pub(crate) struct Rank<'a> {
     pub(crate) rank: usize,
+    /// Number of ranks, and of places for processes that join later.
     pub(crate) size: usize,
+    /// Whether there are such places.
+    has_spare: bool,
     pub(crate) context: &'a Context,
     /// Whether the program is expected to call `MPI_Init`.
     pub(crate) uses_mpi: bool,
@@ -50,13 +53,14 @@ impl Rank<'_> {
 /// Returns the ranks of a job in order; refuses programs and directories that do not exist.
 pub(crate) fn plan(request: &Request) -> Result<Vec<Rank<'_>>, Error> {
     let sizes = request.contexts.iter().map(|context| context.ranks);
-    let size = sizes.fold(0, usize::saturating_add);
+    let ranks = sizes.fold(0, usize::saturating_add);
+    let size = ranks.saturating_add(request.spare);
     super::job_segment::check(size)?;
-    let placement = Placement::new(request.bind, size, &allowed_cores());
+    let placement = Placement::new(request.bind, ranks, &allowed_cores());
     if let Some(refusal) = &placement.refusal {
         warn(refusal);
     }
-    let mut ranks = Vec::with_capacity(size);
+    let mut ranks = Vec::with_capacity(ranks);
     for context in &request.contexts {
         let file = file_of(context)?;
         // A single rank may use any library.
@@ -71,6 +75,7 @@ pub(crate) fn plan(request: &Request) -> Result<Vec<Rank<'_>>, Error> {
             ranks.push(Rank {
                 rank,
                 size,
+                has_spare: request.spare > 0,
                 context,
                 uses_mpi,
                 file: file.clone(),
@@ -115,11 +120,13 @@ pub(crate) fn start(rank: &Rank<'_>, job: &Job, reader: Input) -> io::Result<Chi
     command.spawn()
 }
 
-fn variables_of(rank: &Rank<'_>, job: &Job) -> [(&'static str, OsString); 6] {
+fn variables_of(rank: &Rank<'_>, job: &Job) -> [(&'static str, OsString); 7] {
     // At least one: if the system does not tell the number of cores, ranks share them.
     let cores = allowed_cores().len().max(1).to_string();
+    let spare = u8::from(rank.has_spare).to_string();
     let (rank, size) = (rank.rank.to_string(), rank.size.to_string());
     [
+        (settings::SPARE.name(), spare.into()),
         (settings::LOCAL_RANK.name(), rank.clone().into()),
         (settings::LOCAL_SIZE.name(), size.clone().into()),
         (settings::LOCAL_CORES.name(), cores.into()),

@@ -19,6 +19,7 @@ use super::signals::{Signals, describe, is_ending};
 use super::spawn;
 use crate::error::Error;
 use crate::explain::{Finding, Watcher};
+use crate::join::JoinServer;
 use crate::variables::{self, KILL_TIMEOUT};
 
 /// Returns the time-out of `POMBO_KILL_TIMEOUT`.
@@ -57,6 +58,8 @@ pub(crate) struct Supervisor {
     signals: Signals,
     guard: Guard,
     job: Job,
+    /// Gives places to processes that join while the job runs; `None` where nobody can, or the job is ending.
+    joins: Option<JoinServer>,
     kill_timeout: Duration,
     /// The deadline of the job, and the limit from which it follows.
     timeout: Option<(Instant, Duration)>,
@@ -95,6 +98,7 @@ impl Supervisor {
         signals: Signals,
         guard: Guard,
         job: Job,
+        joins: Option<JoinServer>,
         limits: Limits,
         request: &Request,
     ) -> Result<Supervisor, Error> {
@@ -106,6 +110,7 @@ impl Supervisor {
             signals,
             guard,
             job,
+            joins,
             kill_timeout: limits.kill_timeout,
             timeout: limits
                 .timeout
@@ -145,7 +150,7 @@ impl Supervisor {
 
     /// Runs the job to its end and returns its exit code.
     pub(crate) fn run(mut self) -> Result<u8, Error> {
-        while !self.ranks.iter().all(Rank::is_over) {
+        while !self.ranks.iter().all(Rank::is_over) || self.has_joined_processes() {
             self.turn(self.next_deadline())?;
             self.kill_late();
             self.watch();
@@ -166,6 +171,10 @@ impl Supervisor {
         interest.readable(self.signals.as_fd(), Ready::Signal);
         self.outputs.interest(&mut interest);
         self.input.interest(&mut interest);
+        if let Some(joins) = &self.joins {
+            let all = joins.descriptors();
+            all.for_each(|descriptor| interest.readable(descriptor, Ready::Join));
+        }
         let limit = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let ready = interest.wait(limit)?;
         for ready in &ready {
@@ -175,7 +184,11 @@ impl Supervisor {
                 Ready::Sink(index) => self.outputs.write(index),
                 Ready::Terminal => self.input.read(),
                 Ready::Input => self.input.write(),
+                Ready::Join => {}
             }
+        }
+        if ready.contains(&Ready::Join) {
+            self.serve_joins();
         }
         Ok(!ready.is_empty())
     }
@@ -361,6 +374,20 @@ impl Supervisor {
         }
     }
 
+    /// Returns whether a process that joined while the job ran is still there.
+    fn has_joined_processes(&self) -> bool {
+        self.joins.as_ref().is_some_and(|joins| !joins.is_empty())
+    }
+
+    /// Lets processes join, and tells of those that have ended without leaving: the job goes on without them.
+    fn serve_joins(&mut self) {
+        let Some(joins) = &mut self.joins else { return };
+        for rank in joins.serve(&self.job) {
+            let end = "which had joined the running job, has ended without leaving it";
+            self.outputs.say(&format!("rank {rank}, {end}"));
+        }
+    }
+
     fn has_anybody_joined(&self) -> bool {
         self.dead_had_joined || (0..self.ranks.len()).any(|rank| self.job.has_joined(rank))
     }
@@ -389,6 +416,8 @@ impl Supervisor {
             first,
             deadline: Some(Instant::now() + self.kill_timeout),
         });
+        // Whoever has joined sees that its connection ends.
+        self.joins = None;
         self.pass_on(signal);
         // A stopped process handles no signal before it continues.
         self.pass_on(Signal::SIGCONT);

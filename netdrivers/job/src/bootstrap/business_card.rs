@@ -3,6 +3,7 @@
 
 use super::JobError;
 use super::auth_mode::Auth;
+use super::byte_order::byte_order;
 #[cfg(feature = "hosts")]
 use super::key_agreement::Block;
 use super::launcher_text::ExchangedText;
@@ -20,6 +21,8 @@ pub(super) struct BusinessCard {
     pub(super) machine: u64,
     /// The fingerprint of its composition.
     pub(super) fingerprint: u64,
+    /// Whether its machine has the most significant byte of a number first.
+    pub(super) big_endian: bool,
     /// The public key with which it agrees on a key with the others.
     #[cfg(feature = "hosts")]
     pub(super) public: Block,
@@ -58,7 +61,7 @@ pub(crate) enum KeyUse {
 }
 
 /// In front of all: other versions are told apart.
-const VERSION: &str = "pombo4";
+const VERSION: &str = "pombo5";
 
 impl BusinessCard {
     /// Returns the card as text without spaces and '=', so that any launcher can transmit it; far below 1024 bytes.
@@ -69,11 +72,14 @@ impl BusinessCard {
             fingerprint,
             ..
         } = self;
+        let order = byte_order(self.big_endian);
         #[cfg(feature = "hosts")]
         let public = self.public;
         #[cfg(not(feature = "hosts"))]
         let public = NO_KEY;
-        let card = format_args!("{VERSION}.{host:016x}.{machine:016x}.{fingerprint:016x}.{public}");
+        let card = format_args!(
+            "{VERSION}.{host:016x}.{machine:016x}.{fingerprint:016x}-{order}.{public}"
+        );
         match self.job {
             Some(JobName { epoch, id, auth }) => {
                 let auth = auth.name();
@@ -89,7 +95,10 @@ impl BusinessCard {
             let known = fields.next() == Some(VERSION);
             let host = u64::from_str_radix(fields.next()?, 16).ok()?;
             let machine = u64::from_str_radix(fields.next()?, 16).ok()?;
-            let fingerprint = u64::from_str_radix(fields.next()?, 16).ok()?;
+            let (fingerprint, order) = fields.next()?.split_once('-')?;
+            let fingerprint = u64::from_str_radix(fingerprint, 16).ok()?;
+            let big_endian = order == byte_order(true);
+            let known = known && order == byte_order(big_endian);
             let public = fields.next()?;
             #[cfg(feature = "hosts")]
             let public = Block::read(public)?;
@@ -108,6 +117,7 @@ impl BusinessCard {
                     host,
                     machine,
                     fingerprint,
+                    big_endian,
                     #[cfg(feature = "hosts")]
                     public,
                     job,
@@ -170,6 +180,7 @@ mod tests {
                 host: 7,
                 machine: 0,
                 fingerprint: u64::MAX,
+                big_endian: auth == Auth::Off,
                 public: Block([0xa5; 32]),
                 job: Some(JobName { auth, ..job }),
             };
@@ -186,16 +197,18 @@ mod tests {
         let key = "0123456789abcdef".repeat(4);
         for (rank, text) in [
             (1, String::new()),
-            (1, format!("pombo2.7.6.8.{key}")),
-            (1, "pombo4.7.6.8".into()),
-            (1, format!("pombo4.7.6.x.{key}")),
-            (1, format!("pombo4.7.6.8.{key}.9")),
-            (1, format!("pombo4.7.6.8.{key}.9.5.on")),
-            (0, format!("pombo4.7.6.8.{key}")),
-            (0, format!("pombo4.7.6.8.f{key}.9.5.on")),
-            (0, format!("pombo4.7.6.8.{key}.9.5")),
-            (0, format!("pombo4.7.6.8.{key}.9.5.1")),
-            (0, format!("pombo4.7.6.8.{key}.9.5.on.")),
+            (1, format!("pombo2.7.6.8-big.{key}")),
+            (1, "pombo5.7.6.8-big".into()),
+            (1, format!("pombo5.7.6.x-big.{key}")),
+            (1, format!("pombo5.7.6.8.{key}")),
+            (1, format!("pombo5.7.6.8-middle.{key}")),
+            (1, format!("pombo5.7.6.8-big.{key}.9")),
+            (1, format!("pombo5.7.6.8-big.{key}.9.5.on")),
+            (0, format!("pombo5.7.6.8-big.{key}")),
+            (0, format!("pombo5.7.6.8-big.f{key}.9.5.on")),
+            (0, format!("pombo5.7.6.8-big.{key}.9.5")),
+            (0, format!("pombo5.7.6.8-big.{key}.9.5.1")),
+            (0, format!("pombo5.7.6.8-big.{key}.9.5.on.")),
         ] {
             assert_eq!(
                 BusinessCard::read(rank, &text),

@@ -1,8 +1,10 @@
 //! Errors of joining a job, and what to do about them.
 
+use super::byte_order::{BIG_ENDIAN, byte_order};
 #[cfg(feature = "hosts")]
 use super::raw_unavailable::RawUnavailable;
 use crate::fixed_string::Text;
+use crate::log::LogLine;
 use core::fmt::{self, Write};
 #[cfg(feature = "hosts")]
 use core::net::SocketAddr;
@@ -79,6 +81,11 @@ pub enum JobError {
         /// What to start instead.
         instead: &'static str,
     },
+    /// This program has no way to ranks of other hosts, and the environment asks for one.
+    OneHost {
+        /// What in the environment asks for it.
+        because: &'static str,
+    },
     /// The business card of a rank is invalid.
     BusinessCard {
         /// The rank.
@@ -97,6 +104,11 @@ pub enum JobError {
         ours: u64,
         /// The fingerprint of that rank.
         theirs: u64,
+    },
+    /// A rank's machine has the other byte order, and the library is built for one.
+    ByteOrder {
+        /// The rank.
+        rank: usize,
     },
     /// No interface of this host has that name.
     #[cfg(feature = "hosts")]
@@ -158,6 +170,18 @@ pub enum JobError {
     },
 }
 
+/// What [`JobError::OneHost`] says around its reason.
+const ONE_HOST: [&str; 2] = [
+    "this program was linked for one host, but ",
+    ": start it on one host by the mpirun of Pombo, or link it against the whole library",
+];
+
+/// What [`JobError::ForeignLauncher`] says around the launcher to use.
+const FOREIGN: [&str; 2] = [
+    " started this process without PMI-1, so several ranks cannot find each other: use ",
+    "; POMBO_RANK=0 and POMBO_SIZE=1 make each a world of its own",
+];
+
 impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -191,11 +215,10 @@ impl fmt::Display for JobError {
                 f,
                 "the launcher refused {asked}: {said}; see its own messages"
             ),
-            Self::ForeignLauncher { by, instead } => write!(
-                f,
-                "{by} started this process without PMI-1, so several ranks cannot find each other: use {instead}; \
-                 POMBO_RANK=0 and POMBO_SIZE=1 make each a world of its own"
-            ),
+            Self::ForeignLauncher { by, instead } => {
+                write!(f, "{by}{}{instead}{}", FOREIGN[0], FOREIGN[1])
+            }
+            Self::OneHost { because } => write!(f, "{}{because}{}", ONE_HOST[0], ONE_HOST[1]),
             Self::BusinessCard { rank, got } => write!(
                 f,
                 "rank {rank} says '{got}' of itself: use the same version of Pombo on every host"
@@ -209,6 +232,13 @@ impl fmt::Display for JobError {
                 f,
                 "this rank is composed as {ours:016x}, rank {rank} as {theirs:016x}: \
                  use the same build of the library on every host"
+            ),
+            Self::ByteOrder { rank } => write!(
+                f,
+                "rank {rank} runs on a {}-endian machine, this one on a {}-endian machine: build the library for both \
+                 with the feature heterogeneous",
+                byte_order(!BIG_ENDIAN),
+                byte_order(BIG_ENDIAN)
             ),
             #[cfg(feature = "hosts")]
             Self::NoInterface { name } => write!(
@@ -281,12 +311,34 @@ impl From<pombo_kernel::Error> for JobError {
 }
 
 impl JobError {
+    /// Writes the error without the machinery of formatting: in short, but for those that the environment causes.
+    pub fn write_brief(&self, line: &mut LogLine) {
+        match self {
+            Self::Variable { name, must, .. } => line.put(name).put(" must be ").put(must),
+            Self::OneHost { because } => line.put(ONE_HOST[0]).put(because).put(ONE_HOST[1]),
+            Self::ForeignLauncher { by, instead } => {
+                line.put(by).put(FOREIGN[0]).put(instead).put(FOREIGN[1])
+            }
+            Self::System { doing, errno } => {
+                line.put("cannot ").put(doing).put(", error number ").put_number(*errno)
+            }
+            Self::Shm(ShmError::System { call, errno }) => {
+                line.put(call).put(" failed with error number ").put_number(*errno)
+            }
+            Self::Shm(_) => line.put(
+                "the launcher's descriptor is that of another job, version or composition of the library",
+            ),
+            _ => line.put("the whole library tells the reason: link the program against that"),
+        };
+    }
+
     /// Returns the error of an invalid variable.
     pub fn variable(name: &'static str, must: &'static str, got: Option<&'static str>) -> Self {
         Self::Variable { name, must, got }
     }
 
     /// Returns the error of an invalid card of that rank.
+    #[cfg(feature = "launchers")]
     pub(crate) fn card(rank: usize, text: &str) -> Self {
         Self::BusinessCard {
             rank,
@@ -303,6 +355,7 @@ impl JobError {
     }
 
     /// Returns whether this is a system call's error of that number.
+    #[cfg(feature = "launchers")]
     pub(crate) fn is(&self, number: i32) -> bool {
         matches!(*self, Self::System { errno, .. } if errno == number)
     }

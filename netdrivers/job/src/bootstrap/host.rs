@@ -1,5 +1,6 @@
 //! The identity of a host: ranks of the same host can share memory. Only `bootstrap` uses it.
 
+use super::byte_order::BIG_ENDIAN;
 use crate::settings::FAKE_HOST;
 use core::ffi::CStr;
 use rustix::fs::{Mode, OFlags, open, stat};
@@ -25,6 +26,12 @@ pub(super) fn machine() -> u64 {
 /// Returns the host that `POMBO_FAKE_HOST` names, for tests.
 pub(super) fn configured() -> Option<u64> {
     FAKE_HOST.text().map(|name| hash(START, name.as_bytes()))
+}
+
+/// Returns the number of those ranks of a host that share memory: an emulator may run some for another machine, whose
+/// words have other bytes.
+pub(super) fn sharing(host: u64) -> u64 {
+    host & !1 | u64::from(BIG_ENDIAN)
 }
 
 /// Computes FNV-1a: names differ by accident only, and nobody gains by a collision.

@@ -11,51 +11,79 @@
 //! Ranks of a launcher that does not tell them of each other are refused: see `unsupported_launcher`.
 
 mod auth_mode;
+#[cfg(feature = "launchers")]
 mod business_card;
+mod byte_order;
 mod error;
+#[cfg(feature = "launchers")]
+mod exchange;
+#[cfg(feature = "launchers")]
 pub(crate) mod file_descriptor;
+#[cfg(feature = "launchers")]
 mod host;
 #[cfg(feature = "hosts")]
 mod key_agreement;
 #[cfg(feature = "hosts")]
 mod key_file;
+#[cfg(feature = "launchers")]
 mod launcher_client;
+#[cfg(feature = "launchers")]
 mod launcher_text;
 mod net_mode;
+#[cfg(not(feature = "launchers"))]
+mod one_host;
+#[cfg(feature = "launchers")]
 mod pmi;
 mod processor;
 #[cfg(feature = "hosts")]
 mod raw_unavailable;
+#[cfg(feature = "launchers")]
 mod shm_exchange;
 mod unsupported_launcher;
 
 pub(crate) use auth_mode::Auth;
+#[cfg(all(test, feature = "hosts"))]
 pub(crate) use business_card::JobName;
 #[cfg(feature = "hosts")]
 pub(crate) use business_card::{JobKeys, KeyUse};
 pub(crate) use error::excerpt;
 pub use error::{Excerpt, JobError};
+#[cfg(feature = "launchers")]
+pub(crate) use exchange::{JobInfo, read};
+#[cfg(feature = "launchers")]
 pub use file_descriptor::let_go;
 #[cfg(feature = "hosts")]
 pub(crate) use key_agreement::{Block, RingKeys};
+#[cfg(feature = "launchers")]
 pub use launcher_client::Launcher;
+#[cfg(feature = "launchers")]
+pub(crate) use launcher_text::ExchangedText;
 pub(crate) use net_mode::Net;
+#[cfg(not(feature = "launchers"))]
+pub(crate) use one_host::{JobInfo, start};
+#[cfg(not(feature = "launchers"))]
+pub use one_host::{Launcher, let_go};
 #[cfg(feature = "hosts")]
 pub use raw_unavailable::RawUnavailable;
 
 use crate::environment::{number, wrong};
 use crate::host_map::Hosts;
+#[cfg(feature = "launchers")]
 use crate::log::{self, LogLine};
-use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE};
+#[cfg(feature = "launchers")]
+use crate::settings::{JOB, NET, SIZE, SPARE};
+use crate::settings::{RANK, SHM_FD};
 use alloc::boxed::Box;
-use alloc::vec::Vec;
-use business_card::BusinessCard;
 use core::ffi::c_int;
 use core::fmt;
-pub(crate) use launcher_text::ExchangedText;
+#[cfg(feature = "launchers")]
+use exchange::start_by_launcher;
+#[cfg(feature = "launchers")]
 use pmi::Pmi;
-use pombo_kernel::Peer;
-use pombo_netdrivers::shm::{self, Segment, Shm, ShmError};
+#[cfg(feature = "launchers")]
+use pombo_netdrivers::shm;
+use pombo_netdrivers::shm::{Segment, Shm, ShmError};
+#[cfg(feature = "launchers")]
 use shm_exchange::ShmExchange;
 
 /// What a process knows of its job before it has a channel to all ranks.
@@ -91,12 +119,18 @@ impl JoinError {
     /// and the other ranks would wait for ever.
     pub fn abort(self, code: c_int) -> JobError {
         match self.launcher {
+            #[cfg(not(feature = "launchers"))]
+            Some(launcher) => match launcher {},
+            #[cfg(feature = "launchers")]
             Some(mut launcher) => {
                 launcher.abort(code);
                 // When its connection closes the launcher may kill this process before it has read that code.
                 core::mem::forget(launcher);
             }
+            #[cfg(feature = "launchers")]
             None => pmi::wait_for_output(),
+            #[cfg(not(feature = "launchers"))]
+            None => {}
         }
         self.error
     }
@@ -130,6 +164,7 @@ impl From<ShmError> for Box<JoinError> {
 }
 
 /// Finds the job, by what [`join`](crate::join) was given. Waits for the other ranks.
+#[cfg(feature = "launchers")]
 #[cold]
 #[inline(never)]
 pub(crate) fn start(
@@ -150,6 +185,10 @@ pub(crate) fn start(
             let net = net?;
             let shm = on_this_host(rank, size, fingerprint)?;
             let apart = net.is_named() || host::configured().is_some();
+            if apart && SPARE.is_on() {
+                let must = "not set, or auto or shm, where processes join later: they share memory";
+                return Err(wrong(c"POMBO_NET or POMBO_FAKE_HOST", must).into());
+            }
             if apart && size > 1 {
                 return start_by_launcher(
                     Launcher::memory(ShmExchange::new(shm)),
@@ -181,18 +220,10 @@ pub fn rank() -> usize {
     rank.flat_map(number).flatten().next().unwrap_or(0)
 }
 
+#[cfg(feature = "launchers")]
 fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobError> {
     Ok(match (number(SHM_FD.name)?, JOB.text()) {
-        (Some(file), _) => {
-            let segment = Segment::open(file as c_int).map_err(|error| match error {
-                ShmError::System { errno, .. } if errno == libc::EBADF => wrong(
-                    SHM_FD.name,
-                    "the launcher's descriptor: whatever starts the program has to leave it open",
-                ),
-                error => error.into(),
-            })?;
-            Shm::attach(segment, rank, fingerprint)?
-        }
+        (Some(file), _) => attach(file, rank, fingerprint)?,
         (None, Some(job)) => {
             let mut waiting = |joined| log::error(&waits_for(job, rank, size, joined));
             shm::bootstrap_observed(job, rank, size, fingerprint, &mut waiting)?
@@ -208,7 +239,20 @@ fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobEr
     })
 }
 
+/// Takes part in the memory file that the launcher has opened for the ranks.
+fn attach(file: usize, rank: usize, fingerprint: u64) -> Result<Shm, JobError> {
+    let segment = Segment::open(file as c_int).map_err(|error| match error {
+        ShmError::System { errno, .. } if errno == libc::EBADF => wrong(
+            SHM_FD.name,
+            "the launcher's descriptor: whatever starts the program has to leave it open",
+        ),
+        error => error.into(),
+    })?;
+    Ok(Shm::attach(segment, rank, fingerprint)?)
+}
+
 /// What a rank says of a long wait for those that nobody seems to start.
+#[cfg(feature = "launchers")]
 #[cold]
 fn waits_for(job: &str, rank: usize, size: usize, joined: usize) -> LogLine {
     let seconds = shm::BOOTSTRAP_NOTICE.as_secs();
@@ -224,145 +268,4 @@ fn waits_for(job: &str, rank: usize, size: usize, joined: usize) -> LogLine {
              POMBO_SIZE={size} and POMBO_RANK=0"
         )),
     }
-}
-
-/// Exchanges cards through the launcher, and shares memory with the ranks of the same host.
-#[inline(never)]
-fn start_by_launcher(
-    mut launcher: Launcher,
-    net: Result<Net, JobError>,
-    fingerprint: u64,
-) -> Result<Bootstrapped, Box<JoinError>> {
-    let description = net.and_then(|net| {
-        let (info, hosts) = exchange_cards(&mut launcher, net, fingerprint)?;
-        let members = hosts.members(hosts.of(info.me));
-        let shm = attach_shm(info.job.id, info.me, members, fingerprint)?;
-        Ok((info, hosts, shm))
-    });
-    let launcher = Some(launcher);
-    match description {
-        Ok((info, hosts, shm)) => Ok(Bootstrapped {
-            shm,
-            launcher,
-            info: (!hosts.is_single()).then_some(info),
-            hosts,
-        }),
-        Err(error) => Err(Box::new(JoinError { error, launcher })),
-    }
-}
-
-/// The information that the ranks have exchanged.
-pub(crate) struct JobInfo {
-    pub(crate) me: Peer,
-    /// The network choice of this rank.
-    pub(crate) net: Net,
-    pub(crate) job: JobName,
-    /// The links with the neighbours in the ring; `None` if all ranks are on one host.
-    #[cfg(feature = "hosts")]
-    pub(crate) ring_keys: Option<RingKeys>,
-    /// Whether all ranks are on one machine, whatever `POMBO_FAKE_HOST` says.
-    pub(crate) one_machine: bool,
-}
-
-#[cfg(all(test, feature = "hosts"))]
-impl JobInfo {
-    /// Creates the information of a rank of two that are on different hosts by name.
-    pub(crate) fn for_tests(net: Net) -> Self {
-        JobInfo {
-            me: Peer(0),
-            net,
-            job: JobName::new().expect("random numbers"),
-            ring_keys: None,
-            one_machine: true,
-        }
-    }
-}
-
-/// Exchanges cards and derives the hosts from them.
-#[inline(never)]
-fn exchange_cards(
-    launcher: &mut Launcher,
-    net: Net,
-    fingerprint: u64,
-) -> Result<(JobInfo, Hosts), JobError> {
-    let rank = launcher.rank();
-    let (job, machine) = (JobName::new()?, host::machine());
-    #[cfg(feature = "hosts")]
-    let secret = key_agreement::Secret::new()?;
-    let card = BusinessCard {
-        host: host::configured().unwrap_or(machine),
-        machine,
-        fingerprint,
-        #[cfg(feature = "hosts")]
-        public: secret.public(),
-        job: (rank == 0).then_some(job),
-    };
-    let words = launcher.exchange("pombo", &card.text())?;
-    let cards = read(&words, BusinessCard::read)?;
-    let mut ranks = cards.iter().enumerate();
-    if let Some((rank, other)) = ranks.find(|(_, card)| card.fingerprint != fingerprint) {
-        return Err(JobError::Fingerprint {
-            rank,
-            ours: fingerprint,
-            theirs: other.fingerprint,
-        });
-    }
-    let job = cards.first().and_then(|card| card.job).unwrap_or(job);
-    let before = cards.get(..rank).unwrap_or_default();
-    processor::spread(on(machine, before), on(machine, &cards), job.id);
-    let mut hosts: Vec<u64> = cards.iter().map(|card| card.host).collect();
-    // A network that was requested is used: on a single host every rank then counts as a host.
-    if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
-        hosts = (0..cards.len() as u64).collect();
-    }
-    let hosts = Hosts::by_names(&hosts);
-    let info = JobInfo {
-        me: Peer(rank as u16),
-        net,
-        #[cfg(feature = "hosts")]
-        ring_keys: match hosts.is_single() {
-            true => None,
-            false => {
-                let publics: Vec<_> = cards.iter().map(|card| card.public).collect();
-                Some(secret.links(rank, &words, &publics)?)
-            }
-        },
-        job,
-        one_machine: cards.iter().all(|card| card.machine == machine),
-    };
-    Ok((info, hosts))
-}
-
-/// Returns the number of ranks on that machine.
-#[inline(never)]
-fn on(machine: u64, cards: &[BusinessCard]) -> usize {
-    cards.iter().filter(|card| card.machine == machine).count()
-}
-
-/// Parses the exchanged texts, by rank.
-pub(crate) fn read<T>(
-    words: &[ExchangedText],
-    read: impl Fn(usize, &str) -> Result<T, JobError>,
-) -> Result<Vec<T>, JobError> {
-    let words = words.iter().enumerate();
-    words
-        .map(|(rank, word)| read(rank, word.as_str()))
-        .collect()
-}
-
-/// Shares memory with the ranks of this host.
-fn attach_shm(job: u64, me: Peer, members: &[Peer], fingerprint: u64) -> Result<Shm, JobError> {
-    let shm = match (members.first(), members.len()) {
-        (Some(first), 2..) => {
-            let place = members.iter().position(|peer| *peer == me);
-            let name = ExchangedText::of(format_args!("{job:016x}-{first}"));
-            let (place, ranks) = (place.unwrap_or(0), members.len());
-            shm::bootstrap(name.as_str(), place, ranks, fingerprint)?
-        }
-        _ => Shm::alone()?,
-    };
-    for (place, member) in members.iter().enumerate() {
-        shm.segment().set_job_rank(place, member.0);
-    }
-    Ok(shm)
 }

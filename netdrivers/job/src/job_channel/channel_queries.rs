@@ -43,6 +43,12 @@ pub trait WorldChannel: Channel {
         source.root_cause_of(peer)
     }
 
+    /// Returns whether that rank has been there: its process has joined, or has ended. The places of
+    /// `pombo run --spare` are ranks that have not, until `pombo join` fills them; what is sent to one of them waits.
+    fn has_started(&self, hosts: &Hosts, peer: Peer) -> bool {
+        source_of(self, hosts, peer).is_some_and(|(source, peer)| source.has_started(peer))
+    }
+
     /// Returns whether that ended rank has left in good order.
     fn has_finished(&self, hosts: &Hosts, peer: Peer) -> bool {
         source_of(self, hosts, peer).is_some_and(|(source, peer)| source.has_finished(peer))

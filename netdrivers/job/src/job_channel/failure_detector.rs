@@ -42,6 +42,8 @@ pub(super) struct FailureDetector {
     root_causes: Vec<(Peer, Peer)>,
     /// The ranks that ended in good order.
     finished: Vec<Peer>,
+    /// The ranks whose connections failed, which may be alive.
+    unreachable: Vec<Peer>,
     /// The time of the next check in ns.
     due: u64,
 }
@@ -62,6 +64,7 @@ impl FailureDetector {
             connections,
             root_causes: Vec::new(),
             finished: Vec::new(),
+            unreachable: Vec::new(),
             due: 0,
         }
     }
@@ -92,8 +95,17 @@ impl DeathSource for FailureDetector {
                 Farewell::Goodbye => self.finished.push(*peer),
                 Farewell::RootCause(other) => self.root_causes.push((*peer, other)),
             };
-            if readable && has_ended(socket, said) {
-                gone(self.connections.swap_remove(index).peer);
+            let end = if readable {
+                connection_end(socket, said)
+            } else {
+                None
+            };
+            if let Some(end) = end {
+                let peer = self.connections.swap_remove(index).peer;
+                if matches!(end, End::Failed) {
+                    self.unreachable.push(peer);
+                }
+                gone(peer);
             }
         }
     }
@@ -114,6 +126,14 @@ impl DeathSource for FailureDetector {
         root_cause.map(|(_, other)| *other)
     }
 
+    fn has_started(&self, _: Peer) -> bool {
+        true
+    }
+
+    fn is_unreachable(&self, peer: Peer) -> bool {
+        self.unreachable.contains(&peer)
+    }
+
     fn has_finished(&self, peer: Peer) -> bool {
         self.finished.contains(&peer)
     }
@@ -130,14 +150,22 @@ fn send_bytes(socket: &Descriptor, bytes: &[u8]) {
     let _ = send(socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
 }
 
-/// Reads what has arrived; returns whether the connection has ended. At end of file the process has ended or finished;
-/// after a reset or a time-out the process or its host is lost.
-fn has_ended(socket: &Descriptor, mut said: impl FnMut(Farewell)) -> bool {
+/// How a connection ended.
+enum End {
+    /// At end of file: the process has ended or finished.
+    Closed,
+    /// After a time-out the host does not answer. A reset proves no more: the system of a process that lives resets
+    /// what its own time-out has ended.
+    Failed,
+}
+
+/// Reads what has arrived; returns how the connection ended, if it did.
+fn connection_end(socket: &Descriptor, mut said: impl FnMut(Farewell)) -> Option<End> {
     let mut bytes = [0_u8; 16];
     loop {
         let got = recv(socket, &mut bytes, RecvFlags::DONTWAIT);
         match got.map(|(len, _)| len) {
-            Ok(0) => return true,
+            Ok(0) => return Some(End::Closed),
             // A message of a few bytes arrives whole.
             Ok(3) if bytes[0] == ROOT_CAUSE => {
                 said(Farewell::RootCause(Peer(u16::from_le_bytes([
@@ -147,7 +175,8 @@ fn has_ended(socket: &Descriptor, mut said: impl FnMut(Farewell)) -> bool {
             Ok(1) if bytes[..1] == *GOODBYE => said(Farewell::Goodbye),
             Ok(_) => {}
             Err(io::Errno::INTR) => {}
-            Err(error) => return error != io::Errno::AGAIN,
+            Err(io::Errno::AGAIN) => return None,
+            Err(_) => return Some(End::Failed),
         }
     }
 }

@@ -70,6 +70,26 @@ fn every_end_is_noticed_once() {
     until_gone(&mut ranks[0], &[1, 3]);
     until_gone(&mut ranks[1], &[1, 3]);
     assert_eq!(gone(&mut ranks[0]), []);
+    assert!(
+        [1, 3]
+            .iter()
+            .all(|end| !ranks[0].is_unreachable(Peer(*end)))
+    );
+}
+
+/// A rank whose connection is reset may be alive, on the other side of a partition.
+#[test]
+fn a_reset_does_not_prove_an_end() {
+    let mut ranks = meet(2, |_| ());
+    let other = ranks.pop().expect("two ranks");
+    for connection in &other.connections {
+        let linger =
+            rustix::net::sockopt::set_socket_linger(&connection.socket, Some(Duration::ZERO));
+        linger.expect("a reset at the end");
+    }
+    drop(other);
+    until_gone(&mut ranks[0], &[1]);
+    assert!(ranks[0].is_unreachable(Peer(1)));
 }
 
 /// The same job with another key.

@@ -143,12 +143,11 @@ fn tell(what: &LogLine) {
 
 #[cfg(not(feature = "hosts"))]
 fn inter_host_channel<const RANKS: usize, B: BufferProvider + Default + 'static>(
-    info: JobInfo,
+    _: JobInfo,
     hosts: &Hosts,
     _: Shm,
     _: &mut Launcher,
 ) -> Result<JobChannel<RANKS, B>, JobError> {
-    let _ = (info.job, info.one_machine, info.net, info.me);
     Err(JobError::NoNetwork {
         hosts: hosts.count(),
         why: "this library was built without the feature 'hosts'",

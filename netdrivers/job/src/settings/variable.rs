@@ -62,20 +62,17 @@ impl Variable {
 macro_rules! __variables {
     ($($name:ident: $values:expr, default $default:expr, $meaning:literal;)*) => {
         /// All variables, in the order of the documentation.
-        pub static VARIABLES: &[$crate::settings::Variable] = &[$($crate::settings::Variable {
-            name: $crate::settings::named(concat!("POMBO_", stringify!($name), "\0")),
-            values: $values,
-            default: $default,
-            meaning: $meaning,
-        }),*];
+        pub static VARIABLES: &[$crate::settings::Variable] = &[$(*$name),*];
 
-        /// Indices of the variables in the table.
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "as the variables are called")]
-        enum Place { $($name),* }
-
+        // Each has a place of its own: whoever reads one does not need the table.
         $(
             #[doc = concat!("`POMBO_", stringify!($name), "`: ", $meaning, ".")]
-            pub const $name: &$crate::settings::Variable = &VARIABLES[Place::$name as usize];
+            pub const $name: &$crate::settings::Variable = &$crate::settings::Variable {
+                name: $crate::settings::named(concat!("POMBO_", stringify!($name), "\0")),
+                values: $values,
+                default: $default,
+                meaning: $meaning,
+            };
         )*
     };
 }

@@ -3,7 +3,7 @@
 use crate::settings::ADAPTIVE_THRESHOLD;
 use alloc::vec;
 use alloc::vec::Vec;
-use pombo_collective::adaptive::{LinkMonitor, Monitor, Probe, ProbeReply, Threshold};
+use pombo_collective::adaptive::{Forecaster, LinkMonitor, Monitor, Probe, ProbeReply, Threshold};
 use pombo_netdrivers::tuning::PROBE_INTERVAL;
 
 /// Samples of every link before the tree is built.
@@ -53,14 +53,28 @@ impl Links {
         self.monitor.change(link)
     }
 
+    /// Returns which forecaster is believed of a link.
+    pub(super) fn forecaster(&self, link: usize) -> Option<Forecaster> {
+        Some(self.monitor.forecast(link)?.by)
+    }
+
     /// Returns the next link that is to be probed in this call, and the probe. One is under way on a link at a time: the
     /// answer comes, whenever the other rank calls again.
     pub(super) fn next_probe(&mut self, call: u64, now: u64) -> Option<(usize, Probe)> {
-        let is_due =
-            |link: &Timing| now >= link.due && (link.call < call || link.samples < FIRST_SAMPLES);
-        let link = self.timing.iter().position(is_due)?;
+        let link = self.due(call, now)?;
         (self.timing[link].due, self.timing[link].call) = (u64::MAX, call);
         Some((link, self.monitor.probe(link, now).ok()?))
+    }
+
+    /// Returns whether a link is to be probed in this call.
+    pub(super) fn is_due(&self, call: u64, now: u64) -> bool {
+        self.due(call, now).is_some()
+    }
+
+    fn due(&self, call: u64, now: u64) -> Option<usize> {
+        let is_due =
+            |link: &Timing| now >= link.due && (link.call < call || link.samples < FIRST_SAMPLES);
+        self.timing.iter().position(is_due)
     }
 
     /// Takes a reply; without one the link is probed again.

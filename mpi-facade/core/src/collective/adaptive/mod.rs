@@ -63,8 +63,18 @@ fn below(mut branches: Vec<usize>, parent: Option<usize>) -> ListedTree {
     }
 }
 
-/// Builds or adapts the tree, where this call is to; returns the ranks of this one's neighbours in it.
-fn enter(call: &mut Call<'_>) -> Result<Vec<usize>, CallError> {
+/// Takes part in the tree of a call that this rank has refused: its later calls then serve the others, which wait for the
+/// tree.
+#[cold]
+pub(super) fn join_refused(call: &mut Call<'_>, kind: Operation) {
+    if matches!(call.is_adaptive(kind), Ok(true)) {
+        // An error leaves the call refused, as it is.
+        let _ = join(call);
+    }
+}
+
+/// Makes the tree, and has this call counted by it; returns the tree's context.
+fn join(call: &mut Call<'_>) -> Result<u32, Error> {
     let record = call.record()?;
     let (context, own, peers) = (record.context, record.rank, record.peers.clone());
     let calls =
@@ -77,6 +87,12 @@ fn enter(call: &mut Call<'_>) -> Result<Vec<usize>, CallError> {
     if first {
         call.world.register(tree::progress);
     }
+    Ok(context)
+}
+
+/// Builds or adapts the tree, where this call is to; returns the ranks of this one's neighbours in it.
+fn enter(call: &mut Call<'_>) -> Result<Vec<usize>, CallError> {
+    let context = join(call)?;
     let mut branches = None;
     wait(call, &mut |world| {
         let trees: &mut Trees = world.objects.extensions.get();

@@ -13,6 +13,8 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::mem::take;
 use pombo_collective::adaptive::{EdgeState, Link, Message, Probe, Process};
+use pombo_job::log::{self, LogLine};
+use pombo_job::settings::VERBOSE;
 use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::tuning::FREED_TREE;
 use zerocopy::IntoBytes;
@@ -129,6 +131,15 @@ impl CommTree {
             if let Some(weight) = self.links.change(link) {
                 // Links to ranks that have ended have no weight.
                 let _ = process.set_weight(link, weight);
+                if VERBOSE.is_on()
+                    && let Some(by) = self.links.forecaster(link)
+                {
+                    let other = link + usize::from(link >= self.own);
+                    log::error(&LogLine::of(format_args!(
+                        "pombo: adaptive tree: rank {} counts {weight} ns for its link to rank {other}, by the {by}",
+                        self.own
+                    )));
+                }
             }
         }
         for _ in self.rounds..due {
@@ -210,10 +221,12 @@ impl CommTree {
                 .send(world, to, Kind::Tree, message.as_bytes())?;
         }
         let may_probe = self.process.is_none() || self.every > 0;
-        while may_probe
-            && let now = world.kernel.channel().now()
-            && let Some((link, probe)) = self.links.next_probe(self.calls, now)
-        {
+        // The clock is read only where a probe is sent: this runs in every poll.
+        while may_probe && self.links.is_due(self.calls, clock.now) {
+            let now = world.kernel.channel().now();
+            let Some((link, probe)) = self.links.next_probe(self.calls, now) else {
+                break;
+            };
             let to = self.peers[self.rank(link)];
             self.frames.send(world, to, Kind::Probe, probe.as_bytes())?;
         }

@@ -41,7 +41,9 @@ impl Call<'_> {
         let first = record.host_layout.as_ref().map(|layout| layout.leaders());
         let root = first.and_then(|first| first.get(host).copied());
         let (group, root) = (group_of(record.context), root.unwrap_or(Peer(0)));
-        let number = begin(self.world, group, root)?;
-        Ok(MulticastOperation::new(group, root, region, number))
+        let is_own = self.world.kernel.me() == root;
+        let mut operation = MulticastOperation::new(group, (root, is_own), region)?;
+        operation.number = begin(self.world, group, root)?;
+        Ok(operation)
     }
 }

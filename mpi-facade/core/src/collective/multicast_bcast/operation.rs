@@ -1,11 +1,13 @@
 //! A multicast broadcast under way at one rank.
 
 use super::root_queues::{OpenGroups, open_groups};
+use crate::datatype::representation::HETEROGENEOUS;
 use crate::error::Error;
+use crate::packed_message::PackedMessage;
 use crate::runtime::world::World;
 use crate::user_buffer::Region;
 use pombo_kernel::channel::GroupId;
-use pombo_kernel::{ChannelError, Peer};
+use pombo_kernel::{ChannelError, Peer, Source};
 use pombo_transport::multicast::SendStatus;
 
 /// One rank's part of a broadcast.
@@ -13,23 +15,44 @@ pub(in crate::collective) struct MulticastOperation {
     group: GroupId,
     root: Peer,
     region: Region,
+    /// The message, where it has another form than the region: it arrives in any order.
+    message: Option<PackedMessage>,
     /// The sequence number among its root's broadcasts in this group.
-    number: u32,
+    pub(super) number: u32,
     /// Whether the root's region is lent to the channel while it is sent chunk by chunk.
     lent: bool,
     is_over: bool,
 }
 
 impl MulticastOperation {
-    /// Creates the broadcast with this number in its group, not yet begun.
-    pub(super) fn new(group: GroupId, root: Peer, region: Region, number: u32) -> Self {
-        MulticastOperation {
+    /// Creates a broadcast of that root, which is this rank if `is_own`, without a number and not yet begun.
+    pub(super) fn new(
+        group: GroupId,
+        (root, is_own): (Peer, bool),
+        region: Region,
+    ) -> Result<Self, Error> {
+        let is_converted = HETEROGENEOUS && !region.is_dense();
+        let message = match (is_converted, is_own) {
+            (false, _) => None,
+            (true, true) => Some(PackedMessage::of(&region)?),
+            (true, false) => Some(PackedMessage::room(Source::len(&region))?),
+        };
+        Ok(MulticastOperation {
             group,
             root,
             region,
-            number,
+            message,
+            number: 0,
             lent: false,
             is_over: false,
+        })
+    }
+
+    /// Returns the memory of the message.
+    fn message(&mut self) -> Region {
+        match &mut self.message {
+            Some(message) => message.region(),
+            None => self.region.clone(),
         }
     }
 
@@ -46,11 +69,17 @@ impl MulticastOperation {
         }
         let over = match own {
             true => self.send(&mut groups),
-            false => groups.receive(group, root, self.region.clone()),
+            false => groups.receive(group, root, self.message()),
         };
         if !matches!(over, Ok(false)) {
             groups.end(group, root);
             self.is_over = true;
+        }
+        if matches!(over, Ok(true))
+            && !own
+            && let Some(message) = &mut self.message
+        {
+            message.region().copy_to(&self.region);
         }
         over
     }
@@ -59,7 +88,7 @@ impl MulticastOperation {
         if self.lent {
             return groups.is_sent(self.group);
         }
-        match groups.send(self.group, self.region.clone()) {
+        match groups.send(self.group, self.message()) {
             Ok(begun) => {
                 self.lent = begun == SendStatus::Borrowed;
                 Ok(!self.lent)

@@ -1,0 +1,33 @@
+//! What an error that nobody handles says where the library is built without diagnostics: the function, the rank and the
+//! number of the class, whose text `MPI_Error_string` has.
+
+use crate::constants::Comm;
+use crate::error::Error;
+use crate::exit::world_rank;
+use crate::runtime::world::CommError;
+use pombo_job::log::{self, LogLine};
+
+/// Notes nothing: the class's own text is all that `MPI_Error_string` tells.
+pub(super) fn note(_: &CommError) {}
+
+/// Prints an error that ends the job.
+pub(super) fn report(function: &'static str, error: &Error, _: Comm) {
+    // A process that could not join has printed the reason already.
+    if *error == Error::NotJoined {
+        return;
+    }
+    let mut line = LogLine::new();
+    line.put("pombo: rank ")
+        .put_number(world_rank() as i64)
+        .put(": fatal error in ")
+        .put(function)
+        .put(": class ")
+        .put_number(error.class() as i32);
+    match *error {
+        Error::PeerLost { rank } => line.put(": ended is rank ").put_number(rank),
+        Error::Argument { name, must, .. } => line.put(": ").put(name).put(" must be ").put(must),
+        Error::Unsupported { name } => line.put(": not in this program is ").put(name),
+        _ => &mut line,
+    };
+    log::error(&line);
+}

@@ -1,0 +1,93 @@
+//! The library that serves a composition: the Cargo features of `pombo-mpi-abi` that switch its parts on, and the name
+//! under which a prefix has it. `print` and `mod.rs` call it.
+
+use super::decision::{Composition, Level};
+use crate::error::Error;
+
+/// The package whose features these are, with the one list of them.
+pub(super) const PACKAGE: &str = "pombo-mpi-abi";
+const MANIFEST: &str = include_str!("../../../abi/Cargo.toml");
+
+/// Checks that there is a library for the composition.
+///
+/// # Errors
+/// [`Error::NotInLibrary`]: conversion of byte orders, while the package has no feature for it.
+pub(super) fn check(composition: &Composition) -> Result<(), Error> {
+    match composition.heterogeneous.value && !is_feature("heterogeneous") {
+        true => Err(Error::NotInLibrary {
+            what: "a conversion between byte orders",
+            option: "--heterogeneous",
+        }),
+        false => Ok(()),
+    }
+}
+
+/// Returns the features that the composition needs. A part that is no feature of the package is always in it, but for
+/// what [`check`] refuses.
+pub(super) fn of(composition: &Composition) -> Vec<&'static str> {
+    let datatypes = match composition.datatypes.value {
+        Level::None => "",
+        Level::Basic => "datatypes-basic",
+        Level::Contiguous => "datatypes-contiguous",
+        Level::Full => "datatypes-full",
+    };
+    let wanted = [
+        (true, datatypes),
+        (composition.datatypes.value >= Level::Contiguous, "layouts"),
+        (composition.rendezvous.value, "rendezvous"),
+        (composition.buffering.value, "buffering"),
+        (composition.any_source.value, "any-source"),
+        (composition.any_tag.value, "any-tag"),
+        (composition.adaptive_matcher.value, "fast-paths"),
+        (composition.collectives.value, "collectives"),
+        (composition.hosts.value, "hosts"),
+        (composition.heterogeneous.value, "heterogeneous"),
+        (composition.diagnostics.value, "diagnostics"),
+    ];
+    let wanted = wanted
+        .into_iter()
+        .filter(|(is_on, name)| *is_on && is_feature(name));
+    wanted.map(|(_, name)| name).collect()
+}
+
+/// Returns the directory's name below `lib/pombo`.
+pub(super) fn name(features: &[&str]) -> String {
+    if features.is_empty() {
+        return "base".to_owned();
+    }
+    features.join("+")
+}
+
+/// Returns the command that builds the library, in the directory of Pombo's sources.
+pub(super) fn command(features: &[&str]) -> String {
+    let list = match features {
+        [] => String::new(),
+        _ => format!(" --features {}", features.join(",")),
+    };
+    format!(
+        "cargo build --release -p {PACKAGE} --no-default-features{list} --target-dir target/pombo/{}",
+        name(features)
+    )
+}
+
+fn is_feature(name: &str) -> bool {
+    let manifest: toml::Table = toml::from_str(MANIFEST).unwrap_or_default();
+    manifest
+        .get("features")
+        .and_then(|features| features.get(name))
+        .is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_commands() {
+        assert_eq!(name(&[]), "base");
+        assert_eq!(name(&["collectives", "hosts"]), "collectives+hosts");
+        assert!(command(&[]).ends_with("--no-default-features --target-dir target/pombo/base"));
+        assert!(command(&["a", "b"]).ends_with("--features a,b --target-dir target/pombo/a+b"));
+        assert!(is_feature("hosts") && !is_feature("no-such"));
+    }
+}

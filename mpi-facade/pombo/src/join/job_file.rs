@@ -1,0 +1,151 @@
+//! The file by which processes join a running job: it names the socket of the launcher and holds the job's key. `run`
+//! writes it, `pombo join` reads it.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::geteuid;
+use serde::Deserialize;
+
+use super::Refusal;
+use crate::error::Error;
+
+/// Bytes of the key.
+pub(super) const KEY: usize = 32;
+
+/// What a process must know to join.
+pub(super) struct JobFile {
+    /// The name of the launcher's socket in the abstract namespace, which exists as long as the launcher.
+    socket: String,
+    key: [u8; KEY],
+    /// The user who wrote the file: the only one whose launcher is believed.
+    owner: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    socket: String,
+    key: String,
+}
+
+impl JobFile {
+    /// Makes up the socket's name and the key.
+    pub(super) fn new() -> Result<JobFile, Error> {
+        let mut random = [0; 8 + KEY];
+        let path = Path::new("/dev/urandom");
+        let mut source = File::open(path).map_err(Error::file("open", path))?;
+        source
+            .read_exact(&mut random)
+            .map_err(Error::file("read", path))?;
+        let (name, key) = random.split_at(8);
+        Ok(JobFile {
+            socket: format!("pombo-join-{}", hexadecimal(name)),
+            key: key.try_into().unwrap_or([0; KEY]),
+            owner: geteuid().as_raw(),
+        })
+    }
+
+    /// Writes the file for this user alone, in place of an older one.
+    pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
+        let text = format!(
+            "# Whoever can read this file can join the job: pombo join FILE PROGRAM. It goes with the job.\n\
+             socket = \"{}\"\nkey = \"{}\"\n",
+            self.socket,
+            hexadecimal(&self.key)
+        );
+        let new = PathBuf::from(format!("{}.{}", path.display(), std::process::id()));
+        let written = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&new)
+            .and_then(|mut file| {
+                file.set_permissions(Permissions::from_mode(0o600))?;
+                file.write_all(text.as_bytes())
+            })
+            .and_then(|()| fs::rename(&new, path));
+        written.map_err(|source| {
+            let _ = fs::remove_file(&new);
+            Error::file("write", path)(source)
+        })
+    }
+
+    /// Reads the file of a running job.
+    pub(super) fn read(path: &Path) -> Result<JobFile, Error> {
+        let refused = |why| Error::Join {
+            job: path.to_owned(),
+            why,
+        };
+        let file = File::open(path).map_err(Error::file("open the job's file", path))?;
+        let owner = file.metadata().map_err(Error::file("read", path))?.uid();
+        // A file of another kind may be long.
+        let mut text = String::new();
+        let read = file.take(4096).read_to_string(&mut text);
+        read.map_err(|_| refused(Refusal::NotAJobFile))?;
+        let contents: Contents =
+            toml::from_str(&text).map_err(|_| refused(Refusal::NotAJobFile))?;
+        let key = bytes(&contents.key).ok_or_else(|| refused(Refusal::NotAJobFile))?;
+        Ok(JobFile {
+            socket: contents.socket,
+            key,
+            owner,
+        })
+    }
+
+    /// Returns the address of the launcher's socket.
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        SocketAddr::from_abstract_name(&self.socket)
+    }
+
+    pub(super) fn key(&self) -> &[u8; KEY] {
+        &self.key
+    }
+
+    pub(super) fn owner(&self) -> u32 {
+        self.owner
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bytes(text: &str) -> Option<[u8; KEY]> {
+    let digits: Option<Vec<u8>> = text
+        .chars()
+        .map(|digit| Some(digit.to_digit(16)? as u8))
+        .collect();
+    let digits = digits.filter(|digits| digits.len() == 2 * KEY)?;
+    let mut key = [0; KEY];
+    for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = pair[0] << 4 | pair[1];
+    }
+    Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_read_as_it_was_written() {
+        let path = std::env::temp_dir().join(format!("pombo-job-file-{}", std::process::id()));
+        let file = JobFile::new().unwrap();
+        file.write(&path).unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        let read = JobFile::read(&path).unwrap();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!((&read.socket, read.key), (&file.socket, file.key));
+        for wrong in ["", "socket = \"x\"\nkey = \"12\"\n", "\u{1}"] {
+            fs::write(&path, wrong).unwrap();
+            assert!(JobFile::read(&path).is_err(), "{wrong:?}");
+        }
+        fs::remove_file(&path).unwrap();
+        assert!(JobFile::read(&path).is_err());
+    }
+}

@@ -1,0 +1,84 @@
+//! `pombo join`: starts a program as a further process of a running job, which was started with `--spare` places.
+//!
+//! The launcher gives a place, and the job's memory, to whoever knows the job's key, which stands in the file that
+//! `--job-file` names. `pombo join` stays the parent of the program: it ends the program
+//! when the job ends, and if it is killed the system kills the program (parent-death signal). So the launcher takes the
+//! end of its connection for the end of both.
+
+mod events;
+mod job_file;
+mod place;
+mod refusal;
+mod server;
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Instant;
+
+use clap::Args;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::console::warn;
+use crate::error::Error;
+use crate::run::{Signals, kill_timeout, program};
+use events::Event;
+use place::Place;
+pub(crate) use refusal::Refusal;
+pub(crate) use server::{JoinServer, Places};
+
+/// Options of `pombo join`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The job: the file that `pombo run --job-file` has written
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// The program, looked up in PATH if it has no slash, and its arguments
+    #[arg(
+        value_name = "PROGRAM AND ARGUMENTS",
+        required = true,
+        num_args = 1..,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    words: Vec<OsString>,
+}
+
+/// Runs a program in a place of the job, and returns its exit code.
+pub(crate) fn main(options: &Options) -> Result<u8, Error> {
+    let file = program::find(options.words[0].as_os_str(), Path::new("."))?;
+    let file = std::path::absolute(&file).map_err(Error::file("find the directory of", file))?;
+    let kill_timeout = kill_timeout()?;
+    let signals = Signals::block()?;
+    let place = Place::ask(&options.job)?;
+    let mut program = place.start(&file, &options.words)?;
+    let mut deadline = None;
+    loop {
+        let limit = deadline.map(|end: Instant| end.saturating_duration_since(Instant::now()));
+        match events::wait(&signals, &place, limit)? {
+            Event::Signal(Signal::SIGCHLD) => {
+                let ended = program.try_wait();
+                if let Some(status) = ended.map_err(Error::system("wait for the program"))? {
+                    let code = status.code().or(status.signal().map(|signal| 128 + signal));
+                    return Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
+                }
+            }
+            // A terminal has sent these to the program as well.
+            Event::Signal(Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTSTP) => {}
+            Event::Signal(signal) => send(&program, signal),
+            Event::Closed => {
+                warn("the job has ended; ending this program");
+                send(&program, Signal::SIGTERM);
+                deadline = Some(Instant::now() + kill_timeout);
+            }
+            Event::Late => send(&program, Signal::SIGKILL),
+        }
+    }
+}
+
+fn send(program: &Child, signal: Signal) {
+    // Nobody has waited for the process, so the number is its own.
+    let _ = kill(Pid::from_raw(program.id().cast_signed()), signal);
+}

@@ -1,0 +1,71 @@
+//! Why a process cannot join a job. `server` says it by a word, `place` reads it.
+
+use std::fmt;
+use std::io;
+
+/// The launcher's words.
+pub(super) const WRONG_KEY: &str = "wrong key";
+pub(super) const FULL: &str = "full";
+
+/// A reason.
+#[derive(Debug)]
+#[non_exhaustive]
+pub(crate) enum Refusal {
+    /// The file is none that a launcher has written.
+    NotAJobFile,
+    /// No launcher answers.
+    NoLauncher,
+    /// Another user listens under the name of the launcher's socket.
+    AnotherUser,
+    /// The key is not that of the job.
+    WrongKey,
+    /// All places have been given.
+    Full,
+    /// A call of the system failed.
+    System(io::Error),
+}
+
+impl Refusal {
+    /// Returns the reason behind a word of the launcher.
+    pub(super) fn of(word: &str) -> Refusal {
+        match word {
+            WRONG_KEY => Refusal::WrongKey,
+            FULL => Refusal::Full,
+            _ => Refusal::NoLauncher,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refusal::NotAJobFile => {
+                "this is no file of a job: give the one that `pombo run --spare N --job-file FILE` has written"
+            }
+            Refusal::NoLauncher => {
+                "its launcher does not answer: the job has ended, or runs on another machine; only processes of the \
+                 launcher's own machine can join"
+            }
+            Refusal::AnotherUser => {
+                "another user listens in the place of its launcher: the job has ended, or the file is a copy; give the \
+                 file that the launcher has written"
+            }
+            Refusal::WrongKey => {
+                "the key in it is not the job's: give the file that its launcher has written"
+            }
+            Refusal::Full => {
+                "all its places have been given, each of them once: start it with a larger --spare"
+            }
+            Refusal::System(error) => return error.fmt(f),
+        })
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Refusal {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused => Refusal::NoLauncher,
+            _ => Refusal::System(error),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The launcher's side of `pombo join`: it gives places of the job to processes that know the key, and learns of their
+//! end. Only `run` uses it.
+
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use super::job_file::{JobFile, KEY};
+use super::refusal;
+use crate::error::Error;
+
+/// Most connections that have not named the key yet; the oldest is closed for a newer one.
+const MOST_PENDING: usize = 8;
+
+/// What the server needs of its job.
+pub(crate) trait Places {
+    /// Returns the number of this process's descriptor of the job's memory.
+    fn memory(&self) -> i32;
+    /// Returns whether the process at that place has left in good order.
+    fn has_left(&self, place: usize) -> bool;
+    /// Marks the process at that place as dead for all others.
+    fn mark_dead(&self, place: usize);
+}
+
+/// Gives places to processes until it is dropped, which also removes the job's file.
+pub(crate) struct JoinServer {
+    path: PathBuf,
+    file: JobFile,
+    listener: UnixListener,
+    pending: Vec<Pending>,
+    members: Vec<Member>,
+    /// The next free place, and the number of all: each is given once.
+    next: usize,
+    places: usize,
+}
+
+/// A connection that has not named the key yet.
+struct Pending {
+    connection: UnixStream,
+    key: Vec<u8>,
+}
+
+/// A process that has a place.
+struct Member {
+    place: usize,
+    /// To `pombo join`, which holds it until its program has ended.
+    connection: UnixStream,
+}
+
+/// The state of a connection from which all has been read that has come.
+enum Connection {
+    Open,
+    Closed,
+}
+
+impl JoinServer {
+    /// Listens, and writes the job's file. The places from `first` on are free, of `places` in all.
+    pub(crate) fn open(path: &Path, first: usize, places: usize) -> Result<JoinServer, Error> {
+        let file = JobFile::new()?;
+        let listener = file.address().and_then(|address| {
+            let listener = UnixListener::bind_addr(&address)?;
+            listener.set_nonblocking(true)?;
+            Ok(listener)
+        });
+        let listener = listener.map_err(Error::system("listen for who joins"))?;
+        file.write(path)?;
+        Ok(JoinServer {
+            path: path.to_owned(),
+            file,
+            listener,
+            pending: Vec::new(),
+            members: Vec::new(),
+            next: first,
+            places,
+        })
+    }
+
+    /// Returns the descriptors that [`JoinServer::serve`] reads.
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let pending = self.pending.iter().map(|one| &one.connection);
+        let members = self.members.iter().map(|one| &one.connection);
+        let connections = pending.chain(members).map(AsFd::as_fd);
+        [self.listener.as_fd()].into_iter().chain(connections)
+    }
+
+    /// Returns whether nobody who has joined is still there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Handles what has come, without waiting. Returns the places of processes that have ended without leaving.
+    pub(crate) fn serve(&mut self, job: &impl Places) -> Vec<usize> {
+        self.accept();
+        for mut pending in std::mem::take(&mut self.pending) {
+            let state = read(&mut pending.connection, &mut pending.key);
+            match (pending.key.len() >= KEY, state) {
+                (true, _) => self.admit(pending, job),
+                (false, Connection::Open) => self.pending.push(pending),
+                (false, Connection::Closed) => {}
+            }
+        }
+        let mut lost = Vec::new();
+        self.members.retain_mut(|member| {
+            let mut nothing = Vec::new();
+            let is_there = matches!(read(&mut member.connection, &mut nothing), Connection::Open);
+            if !is_there && !job.has_left(member.place) {
+                job.mark_dead(member.place);
+                lost.push(member.place);
+            }
+            is_there
+        });
+        lost
+    }
+
+    fn accept(&mut self) {
+        while let Ok((connection, _)) = self.listener.accept() {
+            if connection.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if self.pending.len() == MOST_PENDING {
+                self.pending.remove(0);
+            }
+            let key = Vec::new();
+            self.pending.push(Pending { connection, key });
+        }
+    }
+
+    fn admit(&mut self, pending: Pending, job: &impl Places) {
+        let Pending {
+            mut connection,
+            key,
+        } = pending;
+        // How long it takes to refuse a key tells nothing of the right one.
+        let pairs = self.file.key().iter().zip(&key);
+        let differences = pairs.fold(0, |all, (ours, theirs)| all | (ours ^ theirs));
+        let is_known = key.len() == KEY && differences == 0;
+        let answer = match is_known {
+            false => refusal::WRONG_KEY.into(),
+            true if self.next == self.places => refusal::FULL.into(),
+            true => format!("{} {} {}", self.next, self.places, job.memory()),
+        };
+        let is_told = connection.write_all(format!("{answer}\n").as_bytes());
+        if is_told.is_ok() && is_known && self.next < self.places {
+            let place = self.next;
+            self.next += 1;
+            self.members.push(Member { place, connection });
+        }
+    }
+}
+
+/// Reads what has come.
+fn read(connection: &mut UnixStream, into: &mut Vec<u8>) -> Connection {
+    // What is longer than a key is none: the rest stays unread.
+    let mut bytes = [0; KEY + 1];
+    match connection.read(&mut bytes) {
+        Ok(0) => Connection::Closed,
+        Ok(len) => {
+            into.extend(&bytes[..len]);
+            Connection::Open
+        }
+        Err(error) => match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::Interrupted => Connection::Open,
+            _ => Connection::Closed,
+        },
+    }
+}
+
+impl Drop for JoinServer {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}

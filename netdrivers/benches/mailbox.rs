@@ -1,0 +1,166 @@
+//! What mailboxes cost above the kernel: round trips of 9 bytes and of 1 MiB between two threads over shared memory,
+//! interleaved with the kernel's own, as ratios of medians. `cargo bench -p pombo-netdrivers --bench mailbox`.
+
+use pombo_kernel::prelude::*;
+use pombo_netdrivers::mailbox::{Mailbox, Mailboxes, Mailing, Message, SizeClasses};
+use pombo_netdrivers::shm::{Segment, Shm};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+header! { struct Plain { tag: U32 } }
+
+const ROUNDS: usize = 15;
+const SHORT_TRIPS: usize = 10_000;
+const LONG_TRIPS: usize = 40;
+const LONG: usize = 1 << 20;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+type Comm = Communicator<Plain, Shm, Lent<'static>, Mailing>;
+type Rank = Mailboxes<Shm>;
+type Pair = (Mailbox<Shm>, Mailbox<Shm>);
+
+fn pair() -> [Shm; 2] {
+    let segment = Segment::create(2, 0).expect("a segment");
+    [0, 1].map(|rank| {
+        let segment = Segment::open(segment.fd()).expect("the same segment");
+        Shm::attach(segment, rank, 0).expect("a free rank")
+    })
+}
+
+/// Returns nanoseconds of half a trip, as both ends run.
+fn timed(trips: usize, one: impl FnOnce(), other: impl FnOnce() + Send) -> f64 {
+    std::thread::scope(|scope| {
+        scope.spawn(other);
+        let start = Instant::now();
+        one();
+        start.elapsed().as_nanos() as f64 / (2 * trips) as f64
+    })
+}
+
+fn kernel(ranks: &mut [Comm; 2], trips: usize, len: usize) -> f64 {
+    let tag = Plain { tag: 1.into() };
+    let [one, other] = ranks;
+    let (mut here, mut there) = (vec![1; len], vec![2; len]);
+    timed(
+        trips,
+        || {
+            for _ in 0..trips {
+                one.send(Peer(1), tag, &here).expect("sent");
+                one.recv(Exact(tag).into(), &mut here).expect("received");
+            }
+        },
+        || {
+            for _ in 0..trips {
+                other.recv(Exact(tag).into(), &mut there).expect("received");
+                other.send(Peer(0), tag, &there).expect("sent");
+            }
+        },
+    )
+}
+
+fn short(one: &Pair, other: &Pair) -> f64 {
+    let trip = |(mine, to): &Pair, first: bool| {
+        let (mut sent, mut got) = (Message::new(), Message::new());
+        sent.pack(1_u64);
+        for _ in 0..SHORT_TRIPS {
+            if first {
+                to.post(&mut sent).expect("posted");
+            }
+            mine.retrieve(&mut got).expect("retrieved");
+            if !first {
+                to.post(&mut sent).expect("posted");
+            }
+        }
+    };
+    timed(SHORT_TRIPS, || trip(one, true), || trip(other, false))
+}
+
+fn long(one: &Pair, other: &Pair) -> f64 {
+    let trip = |(mine, to): &Pair, first: bool| {
+        let (mut sent, mut got) = (Message::new(), Message::new());
+        sent.pack_bytes(&vec![1; LONG - 5]).expect("short enough");
+        for _ in 0..LONG_TRIPS {
+            let mut ticket = None;
+            if first {
+                let whole = std::mem::take(&mut sent);
+                ticket = to.post_large(whole).map_err(|refused| refused.1).ok();
+            }
+            mine.retrieve(&mut got).expect("retrieved");
+            if !first {
+                let whole = std::mem::take(&mut sent);
+                ticket = to.post_large(whole).map_err(|refused| refused.1).ok();
+            }
+            sent = ticket.expect("posted").wait().expect("retrieved");
+        }
+    };
+    timed(LONG_TRIPS, || trip(one, true), || trip(other, false))
+}
+
+/// Returns two processes' mailboxes, each with its own and a clone of the other's.
+fn mailboxes() -> ([Rank; 2], [Pair; 2]) {
+    let ranks = pair().map(|shm| Rank::new(shm, SizeClasses::default()).expect("it fits"));
+    let meet = |rank: &Rank| {
+        let (me, other) = (rank.me().0, 1 - rank.me().0);
+        let mine = rank
+            .create(&format!("rank {me}"), PATIENCE)
+            .expect("a new name");
+        let to = rank
+            .clone_mailbox(&format!("rank {other}"), PATIENCE)
+            .expect("there");
+        // The other may still need this one.
+        let (mut message, mut hello) = (Message::new(), Message::new());
+        to.post(&mut message).expect("posted");
+        mine.retrieve(&mut hello).expect("retrieved");
+        drop(hello);
+        (mine, to)
+    };
+    let pairs = std::thread::scope(|scope| {
+        let other = scope.spawn(|| meet(&ranks[1]));
+        [meet(&ranks[0]), other.join().expect("no panic")]
+    });
+    (ranks, pairs)
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn main() {
+    let mut comms = pair().map(|shm| Comm::new(shm).expect("it fits"));
+    let (ranks, [one, other]) = mailboxes();
+    let mut times = [const { Vec::new() }; 4];
+    for _ in 0..ROUNDS {
+        times[0].push(kernel(&mut comms, SHORT_TRIPS, 9));
+        times[1].push(short(&one, &other));
+        times[2].push(kernel(&mut comms, LONG_TRIPS, LONG));
+        times[3].push(long(&one, &other));
+    }
+    let [short_kernel, short_mail, long_kernel, long_mail] = times.map(median);
+    let threads = AtomicBool::new(false);
+    let mut received = Vec::new();
+    std::thread::scope(|scope| {
+        for rank in &ranks {
+            let is_over = || threads.load(Ordering::Acquire);
+            scope.spawn(move || rank.serve(is_over).expect("the channel works"));
+        }
+        for _ in 0..3 {
+            received.push(short(&one, &other));
+        }
+        threads.store(true, Ordering::Release);
+        ranks.iter().for_each(Rank::wake);
+    });
+    let received = median(received);
+    println!(
+        "9 bytes, half a round trip: kernel {short_kernel:.0} ns, mailboxes {short_mail:.0} ns, ratio {:.2}",
+        short_mail / short_kernel
+    );
+    println!(
+        "  with receiver threads (four threads in all): {received:.0} ns, ratio {:.2}",
+        received / short_kernel
+    );
+    println!(
+        "1 MiB, half a round trip: kernel {long_kernel:.0} ns, mailboxes {long_mail:.0} ns, ratio {:.2}",
+        long_mail / long_kernel
+    );
+}

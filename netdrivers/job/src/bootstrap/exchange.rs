@@ -1,0 +1,160 @@
+//! What ranks tell each other through a launcher: their hosts, keys and compositions. `bootstrap` starts it where a
+//! launcher serves the ranks.
+
+#[cfg(feature = "hosts")]
+use super::RingKeys;
+use super::business_card::{BusinessCard, JobName};
+use super::byte_order::BIG_ENDIAN;
+#[cfg(feature = "hosts")]
+use super::key_agreement;
+use super::{Bootstrapped, ExchangedText, JobError, JoinError, Launcher, Net, host, processor};
+use crate::host_map::Hosts;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use pombo_kernel::Peer;
+use pombo_netdrivers::shm::{self, Shm};
+
+/// Exchanges cards through the launcher, and shares memory with the ranks of the same host.
+#[inline(never)]
+pub(super) fn start_by_launcher(
+    mut launcher: Launcher,
+    net: Result<Net, JobError>,
+    fingerprint: u64,
+) -> Result<Bootstrapped, Box<JoinError>> {
+    let description = net.and_then(|net| {
+        let (info, hosts) = exchange_cards(&mut launcher, net, fingerprint)?;
+        let members = hosts.members(hosts.of(info.me));
+        let shm = attach_shm(info.job.id, info.me, members, fingerprint)?;
+        Ok((info, hosts, shm))
+    });
+    let launcher = Some(launcher);
+    match description {
+        Ok((info, hosts, shm)) => Ok(Bootstrapped {
+            shm,
+            launcher,
+            info: (!hosts.is_single()).then_some(info),
+            hosts,
+        }),
+        Err(error) => Err(Box::new(JoinError { error, launcher })),
+    }
+}
+
+/// The information that the ranks have exchanged.
+pub(crate) struct JobInfo {
+    pub(crate) me: Peer,
+    /// The network choice of this rank.
+    pub(crate) net: Net,
+    pub(crate) job: JobName,
+    /// The links with the neighbours in the ring; `None` if all ranks are on one host.
+    #[cfg(feature = "hosts")]
+    pub(crate) ring_keys: Option<RingKeys>,
+    /// Whether all ranks are on one machine, whatever `POMBO_FAKE_HOST` says.
+    pub(crate) one_machine: bool,
+}
+
+#[cfg(all(test, feature = "hosts"))]
+impl JobInfo {
+    /// Creates the information of a rank of two that are on different hosts by name.
+    pub(crate) fn for_tests(net: Net) -> Self {
+        JobInfo {
+            me: Peer(0),
+            net,
+            job: JobName::new().expect("random numbers"),
+            ring_keys: None,
+            one_machine: true,
+        }
+    }
+}
+
+/// Exchanges cards and derives the hosts from them.
+#[inline(never)]
+fn exchange_cards(
+    launcher: &mut Launcher,
+    net: Net,
+    fingerprint: u64,
+) -> Result<(JobInfo, Hosts), JobError> {
+    let rank = launcher.rank();
+    let (job, machine) = (JobName::new()?, host::machine());
+    #[cfg(feature = "hosts")]
+    let secret = key_agreement::Secret::new()?;
+    let card = BusinessCard {
+        host: host::sharing(host::configured().unwrap_or(machine)),
+        machine,
+        fingerprint,
+        big_endian: BIG_ENDIAN,
+        #[cfg(feature = "hosts")]
+        public: secret.public(),
+        job: (rank == 0).then_some(job),
+    };
+    let words = launcher.exchange("pombo", &card.text())?;
+    let cards = read(&words, BusinessCard::read)?;
+    let mut ranks = cards.iter().enumerate();
+    if let Some((rank, other)) = ranks.find(|(_, card)| card.fingerprint != fingerprint) {
+        return Err(match other.big_endian == BIG_ENDIAN {
+            true => JobError::Fingerprint {
+                rank,
+                ours: fingerprint,
+                theirs: other.fingerprint,
+            },
+            false => JobError::ByteOrder { rank },
+        });
+    }
+    let job = cards.first().and_then(|card| card.job).unwrap_or(job);
+    let before = cards.get(..rank).unwrap_or_default();
+    processor::spread(on(machine, before), on(machine, &cards), job.id);
+    let mut hosts: Vec<u64> = cards.iter().map(|card| card.host).collect();
+    // A network that was requested is used: on a single host every rank then counts as a host.
+    if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
+        hosts = (0..cards.len() as u64).collect();
+    }
+    let hosts = Hosts::by_names(&hosts);
+    let info = JobInfo {
+        me: Peer(rank as u16),
+        net,
+        #[cfg(feature = "hosts")]
+        ring_keys: match hosts.is_single() {
+            true => None,
+            false => {
+                let publics: Vec<_> = cards.iter().map(|card| card.public).collect();
+                Some(secret.links(rank, &words, &publics)?)
+            }
+        },
+        job,
+        one_machine: cards.iter().all(|card| card.machine == machine),
+    };
+    Ok((info, hosts))
+}
+
+/// Returns the number of ranks on that machine.
+#[inline(never)]
+fn on(machine: u64, cards: &[BusinessCard]) -> usize {
+    cards.iter().filter(|card| card.machine == machine).count()
+}
+
+/// Parses the exchanged texts, by rank.
+pub(crate) fn read<T>(
+    words: &[ExchangedText],
+    read: impl Fn(usize, &str) -> Result<T, JobError>,
+) -> Result<Vec<T>, JobError> {
+    let words = words.iter().enumerate();
+    words
+        .map(|(rank, word)| read(rank, word.as_str()))
+        .collect()
+}
+
+/// Shares memory with the ranks of this host.
+fn attach_shm(job: u64, me: Peer, members: &[Peer], fingerprint: u64) -> Result<Shm, JobError> {
+    let shm = match (members.first(), members.len()) {
+        (Some(first), 2..) => {
+            let place = members.iter().position(|peer| *peer == me);
+            let name = ExchangedText::of(format_args!("{job:016x}-{first}"));
+            let (place, ranks) = (place.unwrap_or(0), members.len());
+            shm::bootstrap(name.as_str(), place, ranks, fingerprint)?
+        }
+        _ => Shm::alone()?,
+    };
+    for (place, member) in members.iter().enumerate() {
+        shm.segment().set_job_rank(place, member.0);
+    }
+    Ok(shm)
+}

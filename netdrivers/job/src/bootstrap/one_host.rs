@@ -1,0 +1,103 @@
+//! The start of a program that was linked for one host: alone, or by the launcher of this project, whose memory file the
+//! ranks share. Everything else that asks for ranks is refused by name, so the program is never a world of one by
+//! mistake. `bootstrap` has it in place of the exchange between ranks.
+
+use super::{Bootstrapped, JobError, JoinError, Net, attach, processor, unsupported_launcher};
+use crate::environment::{number, variable, wrong};
+use crate::host_map::Hosts;
+use crate::settings::{FAKE_HOST, JOB, NET, RANK, SHM_FD, SIZE};
+use alloc::boxed::Box;
+use core::ffi::c_int;
+use pombo_netdrivers::shm::Shm;
+
+/// A launcher that serves the ranks: there is none.
+pub enum Launcher {}
+
+impl Launcher {
+    /// Returns the rank of this process.
+    pub fn rank(&self) -> usize {
+        match *self {}
+    }
+
+    /// Tells the launcher that this rank leaves regularly.
+    pub fn finish(&mut self) {
+        match *self {}
+    }
+
+    /// Returns the memory in which the launcher asks the ranks.
+    pub fn shm(&mut self) -> Option<&mut Shm> {
+        match *self {}
+    }
+
+    /// Tells the launcher that the whole job has to end, with this exit code.
+    pub fn abort(&mut self, _: c_int) {
+        match *self {}
+    }
+}
+
+/// Closes the connections to the job in a forked child: there are none.
+pub fn let_go() {}
+
+/// The information that ranks of several hosts exchange: there is none.
+pub(crate) enum JobInfo {}
+
+/// Finds the job, by what [`join`](crate::join) was given.
+#[cold]
+#[inline(never)]
+pub(crate) fn start(
+    checked: Result<(), JobError>,
+    fingerprint: u64,
+) -> Result<Bootstrapped, Box<JoinError>> {
+    checked?;
+    refuse_hosts()?;
+    let shm = match (number(RANK.name)?, number(SIZE.name)?) {
+        (None, None) => {
+            unsupported_launcher::refuse()?;
+            Shm::alone()?
+        }
+        (Some(rank), Some(size)) if rank < size => match number(SHM_FD.name)? {
+            Some(file) => {
+                let shm = attach(file, rank, fingerprint)?;
+                processor::spread(rank, size, processor::number_of(shm.segment()));
+                shm
+            }
+            None if size == 1 => Shm::alone()?,
+            None => return Err(refused("POMBO_SIZE is above 1 without POMBO_SHM_FD").into()),
+        },
+        _ => {
+            let must = "a rank below a size, both set or neither";
+            return Err(wrong(c"POMBO_RANK and POMBO_SIZE", must).into());
+        }
+    };
+    Ok(Bootstrapped {
+        hosts: Hosts::single(shm.segment().ranks()),
+        shm,
+        launcher: None,
+        info: None,
+    })
+}
+
+/// Refuses a start in which ranks are to find each other by other means than the launcher's memory.
+fn refuse_hosts() -> Result<(), JobError> {
+    let size = number(c"PMI_SIZE")?;
+    let by_pmi = [c"PMI_FD", c"PMI_PORT"]
+        .into_iter()
+        .any(|name| variable(name).is_some());
+    let because = match NET.read(Net::parse)? {
+        // The launcher of this project sets both, and its own variables count.
+        _ if variable(RANK.name).is_none() && by_pmi && size != Some(1) => {
+            "its launcher speaks PMI-1"
+        }
+        net if net.is_named() => "POMBO_NET names a network",
+        _ if FAKE_HOST.text().is_some() => "POMBO_FAKE_HOST names a host",
+        _ if JOB.text().is_some() && variable(SHM_FD.name).is_none() => {
+            "POMBO_JOB names ranks that no launcher started"
+        }
+        _ => return Ok(()),
+    };
+    Err(refused(because))
+}
+
+fn refused(because: &'static str) -> JobError {
+    JobError::OneHost { because }
+}

@@ -1,0 +1,101 @@
+//! Named groups of processes, which come and go while the job runs: a group service over the kernel, without MPI. Sources:
+//! PVM's group server and ECCLib, section 10.4.
+//!
+//! A program creates [`Groups`] over a port with [`GroupHeader`]: a communicator, or one port of an endpoint beside other
+//! protocols. The service has no queue, matching or rendezvous of its own; these are the kernel's.
+//!
+//! ```
+//! use pombo_job::group::{GroupComposition, GroupHeader, Groups};
+//! use pombo_kernel::prelude::*;
+//! use std::time::Duration;
+//!
+//! /// Of up to 64 processes.
+//! type Composition = GroupComposition<64, 1024>;
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let joined = pombo_job::enter::<GroupHeader, Composition, 64>()?;
+//!     let mut comm = Communicator::<GroupHeader, _, Lent<'_>, Composition>::new(joined.channel)?;
+//!     let mut groups = Groups::new(&mut comm)?;
+//!     let second = Duration::from_secs(1);
+//!
+//!     let own = groups.join(&mut comm, "workers", second)?;
+//!     assert_eq!(own.number, 0);
+//!     groups.broadcast(&mut comm, "workers", b"to the others", second)?;
+//!     groups.leave(&mut comm, "workers", second)?;
+//!     assert_eq!(groups.exists("workers"), Ok(false));
+//!     Ok(pombo_job::leave(comm, joined.launcher)?)
+//! }
+//! ```
+//!
+//! # The directory, and who keeps it
+//!
+//! Every process of the job has a copy of the directory (`directory`), and all copies change by the same entries in the
+//! same order (`agreement`): the *view* is the number of entries so far. The lowest living process proposes entries, and
+//! an entry is decided when every living process has accepted it; so any number of processes may end, in the middle of
+//! a step too, as long as one lives. An operation takes one message to the leader and three from there to all and back
+//! (propose, accept, decide), whatever the size of the job; operations that come meanwhile share the next entry.
+//!
+//! A process that is known to have ended leaves all groups. One that cannot be reached may be alive: the side with
+//! more than half of the view's processes, or with half and the lowest, goes on without it, and on the other side every
+//! operation is [`GroupError::Minority`]. The dead of that view count as not reached while others cannot be reached;
+//! the entry after that has forgotten them.
+//!
+//! A process that computes for long delays the operations of all others until it calls its groups again, as its copy
+//! must not be left behind. Messages between members do not wait for it.
+//!
+//! # Messages
+//!
+//! A message to a group carries the sender's view. A receiver that has not reached that view keeps the message until it
+//! has; one that joined later, or has left, drops it. Nothing comes twice, and messages of one sender come in order. A
+//! sender that ends while it sends may have reached some members only.
+//!
+//! A group that is *frozen* is static: its members have a dense copy ([`FrozenGroup`]), on which collective operations
+//! run, with the headers and patterns that it gives.
+//!
+//! # Bounds
+//!
+//! | bound | | at the bound |
+//! | --- | --- | --- |
+//! | bytes of a name | [`NAME_LEN`] | [`GroupError::BadName`] |
+//! | groups of a job | [`MAX_GROUPS`] | [`GroupError::TooManyGroups`] |
+//! | processes of a job with groups | [`MAX_PROCESSES`] | [`GroupError::TooManyProcesses`] |
+//! | operations of a process | one: calls block | |
+//! | requests in an entry | [`BATCH`] | the others are in the next |
+//! | entries kept for processes that lack them | [`HISTORY`] | who lacks more counts as out of reach |
+//! | messages of the agreement without credit or room | none: dropped | sent again after [`RESEND`] ns |
+//! | unread messages of a sender to a member | the kernel's credit | the sender waits, until its time-out |
+
+mod agreement;
+mod directory;
+mod entry;
+mod error;
+mod frame;
+mod message;
+mod processes;
+mod service;
+mod verdicts;
+
+pub use agreement::{Agreement, Outbox, Verdict};
+pub use directory::{Completion, Delivery, Directory, FrozenGroup, Group, Member, Outcome};
+pub use entry::{Entry, Name, Operation, Request};
+pub use error::GroupError;
+pub use frame::{GroupComposition, GroupHeader};
+pub use message::{Ballot, MESSAGE_LEN, Message};
+pub use processes::Processes;
+pub use service::{GroupPort, Groups, Received};
+pub use verdicts::Verdicts;
+
+/// The most bytes of a group's name.
+pub const NAME_LEN: usize = 32;
+/// The most groups of a job at a time.
+pub const MAX_GROUPS: usize = 256;
+/// The most processes of a job with groups.
+pub const MAX_PROCESSES: usize = 256;
+/// The most requests of an entry; further ones wait for the next.
+pub const BATCH: usize = 16;
+/// Entries that a process keeps for others that lack them.
+pub const HISTORY: usize = 32;
+/// The time in ns after which a message without an answer is sent again.
+pub const RESEND: u64 = 50_000_000;
+/// The time in ns for which a leader whose ballot was rejected waits, times its place among the processes.
+const BACK_OFF: u64 = 5_000_000;

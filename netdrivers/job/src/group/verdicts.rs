@@ -1,0 +1,40 @@
+//! What a channel knows of the peers that it has lost.
+
+use super::Verdict;
+#[cfg(feature = "hosts")]
+use crate::job_channel::{JobChannel, WorldChannel};
+use pombo_kernel::{Channel, Peer};
+use pombo_netdrivers::Loopback;
+use pombo_netdrivers::shm::Shm;
+#[cfg(feature = "hosts")]
+use pombo_transport::multicast::BufferProvider;
+
+/// A channel that tells ended processes from those that do not answer. A wrong "dead" can split the groups in two.
+pub trait Verdicts: Channel {
+    /// Returns what is known of a peer that the channel has reported lost.
+    fn verdict(&self, peer: Peer) -> Verdict;
+}
+
+/// Ranks that are threads: one is lost when its channel is dropped.
+impl Verdicts for Loopback {
+    fn verdict(&self, _: Peer) -> Verdict {
+        Verdict::Dead
+    }
+}
+
+/// The system of a host knows which of its processes have ended.
+impl Verdicts for Shm {
+    fn verdict(&self, _: Peer) -> Verdict {
+        Verdict::Dead
+    }
+}
+
+#[cfg(feature = "hosts")]
+impl<const RANKS: usize, B: BufferProvider + 'static> Verdicts for JobChannel<RANKS, B> {
+    fn verdict(&self, peer: Peer) -> Verdict {
+        match self.death_sources().1 {
+            Some(remote) if remote.is_unreachable(peer) => Verdict::Unreachable,
+            _ => Verdict::Dead,
+        }
+    }
+}

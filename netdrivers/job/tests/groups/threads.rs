@@ -1,0 +1,267 @@
+//! The service over channels of threads: every operation once, in several processes.
+
+use pombo_job::group::{GroupComposition, GroupError, GroupHeader, Groups};
+use pombo_kernel::prelude::*;
+use pombo_kernel::{Endpoint, Port, Selected};
+use pombo_netdrivers::Loopback;
+use std::time::Duration;
+
+type Comm = Communicator<GroupHeader, Loopback, Lent<'static>, GroupComposition<16, 128>>;
+
+/// A hang limit.
+const LONG: Duration = Duration::from_secs(60);
+/// The time that a call gets which cannot succeed.
+const SHORT: Duration = Duration::from_millis(20);
+
+/// Runs `f` in so many threads.
+fn on_threads(ranks: u16, f: impl Fn(&mut Groups, &mut Comm) -> Result<(), GroupError> + Sync) {
+    std::thread::scope(|scope| {
+        for channel in Loopback::world(ranks) {
+            scope.spawn(|| {
+                let mut comm = Comm::new(channel).expect("a communicator");
+                let mut groups = Groups::new(&mut comm).expect("groups");
+                let me = comm.me();
+                if let Err(error) = f(&mut groups, &mut comm) {
+                    panic!("{me}: {error}");
+                }
+                // Until the others have ended too.
+                groups.join(&mut comm, "end", LONG).expect("a member");
+                groups.barrier(&mut comm, "end", 0, SHORT).ok();
+            });
+        }
+    });
+}
+
+#[test]
+fn members_meet_and_talk() {
+    on_threads(5, |groups, comm| {
+        let me = comm.me();
+        let own = groups.join(comm, "all", LONG)?;
+        assert_eq!((own.peer, own.generation), (me, 0));
+        assert_eq!(
+            groups.join(comm, "all", LONG),
+            Err(GroupError::AlreadyMember)
+        );
+        assert_eq!(groups.join(comm, "", LONG), Err(GroupError::BadName));
+        assert_eq!(
+            groups.leave(comm, "none", LONG),
+            Err(GroupError::UnknownGroup)
+        );
+        groups.barrier(comm, "all", 5, LONG)?;
+        assert_eq!(groups.size("all"), Ok(5));
+        assert_eq!(groups.own("all"), Ok(own));
+        assert_eq!(groups.member("all", own.number), Ok(own));
+        assert_eq!(groups.member_of("all", me), Ok(own));
+        assert_eq!(groups.member("all", 9), Err(GroupError::NoSuchMember));
+        // Everybody tells all others, in a short message and a long one.
+        for len in [3, 5000] {
+            let text = vec![me.0 as u8; len];
+            let from_all = |groups: &mut Groups, comm: &mut Comm| {
+                let (mut buffer, mut seen) = (vec![0; 5000], 1 << me.0);
+                for _ in 0..4 {
+                    let message = groups.recv(comm, "all", &mut buffer, LONG)?;
+                    assert_eq!(buffer[..message.len], vec![message.from.0 as u8; len]);
+                    seen |= 1 << message.from.0;
+                }
+                assert_eq!(seen, 0b11111);
+                Ok::<_, GroupError>(())
+            };
+            // In turn: a long message completes when its receivers take it.
+            for turn in 0..5 {
+                if turn == me.0 {
+                    assert_eq!(groups.broadcast(comm, "all", &text, LONG)?, 4);
+                } else if len > 1024 {
+                    let mut buffer = vec![0; 5000];
+                    let message = groups.recv(comm, "all", &mut buffer, LONG)?;
+                    assert_eq!((message.from, message.len), (Peer(turn), len));
+                }
+            }
+            if len <= 1024 {
+                from_all(groups, comm)?;
+            }
+            groups.barrier(comm, "all", 0, LONG)?;
+        }
+        assert_eq!(
+            groups.recv(comm, "all", &mut [0; 8], SHORT),
+            Err(GroupError::TimedOut)
+        );
+        // From outside, to those who stay.
+        if me == Peer(4) {
+            groups.leave(comm, "all", LONG)?;
+            assert_eq!(
+                groups.recv(comm, "all", &mut [], SHORT),
+                Err(GroupError::NotAMember)
+            );
+            assert_eq!(groups.broadcast(comm, "all", b"bye", LONG)?, 4);
+        } else {
+            let mut text = [0; 8];
+            let message = groups.recv(comm, "all", &mut text, LONG)?;
+            assert_eq!((message.from, &text[..message.len]), (Peer(4), &b"bye"[..]));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_number_is_reused_with_a_new_generation() {
+    on_threads(3, |groups, comm| {
+        let me = comm.me();
+        groups.join(comm, "stage", LONG)?;
+        groups.barrier(comm, "stage", 3, LONG)?;
+        for round in 1..4 {
+            if me == Peer(1) {
+                let before = groups.own("stage")?;
+                groups.leave(comm, "stage", LONG)?;
+                let after = groups.join(comm, "stage", LONG)?;
+                assert_eq!(
+                    (after.number, after.generation),
+                    (before.number, before.generation + 1)
+                );
+                assert_eq!(after.generation, round);
+                let none: &[u8] = &[];
+                assert_eq!(
+                    groups.multicast(comm, "stage", &[before], none, LONG),
+                    Err(GroupError::NoSuchMember)
+                );
+            }
+            groups.barrier(comm, "stage", 3, LONG)?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_static_group_reports_who_leaves_its_barrier() {
+    on_threads(4, |groups, comm| {
+        let me = comm.me();
+        groups.join(comm, "fixed", LONG)?;
+        let frozen = groups.freeze(comm, "fixed", 4, LONG)?;
+        assert_eq!((frozen.size(), frozen.rank(me).is_some()), (4, true));
+        assert_eq!(
+            groups.freeze(comm, "fixed", 4, LONG),
+            Err(GroupError::Static)
+        );
+        groups.barrier(comm, "fixed", 4, LONG)?;
+        if me == Peer(2) {
+            // The others wait by then or do not; a time-out ends the rest.
+            groups.serve(comm, SHORT)?;
+            groups.leave(comm, "fixed", LONG)?;
+        } else {
+            let ended = groups.barrier(comm, "fixed", 4, Duration::from_secs(2));
+            assert!(
+                matches!(ended, Err(GroupError::MemberLeft | GroupError::TimedOut)),
+                "{ended:?}"
+            );
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_barrier_that_cannot_complete_times_out() {
+    on_threads(2, |groups, comm| {
+        groups.join(comm, "two", LONG)?;
+        groups.barrier(comm, "two", 2, LONG)?;
+        if comm.me() == Peer(0) {
+            assert_eq!(
+                groups.barrier(comm, "two", 2, SHORT),
+                Err(GroupError::TimedOut)
+            );
+            assert_eq!(
+                groups.barrier(comm, "two", 3, LONG),
+                Err(GroupError::CountTooLarge)
+            );
+            groups.leave(comm, "two", LONG)?;
+            groups.synchronize(comm, LONG)?;
+            assert_eq!(groups.size("two"), Ok(1));
+        } else {
+            while groups.size("two") != Ok(1) {
+                groups.serve(comm, SHORT)?;
+            }
+        }
+        Ok(())
+    });
+}
+
+/// The first process, which leads, ends; the others go on, without it.
+#[test]
+fn a_leader_ends() {
+    std::thread::scope(|scope| {
+        for channel in Loopback::world(4) {
+            scope.spawn(|| {
+                let mut comm = Comm::new(channel).expect("a communicator");
+                let mut groups = Groups::new(&mut comm).expect("groups");
+                let me = comm.me();
+                groups.join(&mut comm, "all", LONG).expect("a member");
+                groups.barrier(&mut comm, "all", 4, LONG).expect("all");
+                for last in 1..=3_u16 {
+                    if me.0 == last - 1 {
+                        return;
+                    }
+                    while groups.size("all") != Ok(4 - usize::from(last)) {
+                        groups.serve(&mut comm, SHORT).expect("a majority");
+                    }
+                    groups
+                        .barrier(&mut comm, "all", 4 - last, LONG)
+                        .expect("all that are left");
+                }
+                assert_eq!(groups.processes(), [Peer(3)]);
+            });
+        }
+    });
+}
+
+header! {
+    /// Another protocol over the same channel.
+    struct Topic { number: u8 }
+}
+
+/// Groups are one port of an endpoint, beside another protocol.
+#[test]
+fn groups_are_one_more_port() {
+    type Both = Endpoint<
+        Loopback,
+        (
+            Port<GroupHeader, Lent<'static>, GroupComposition<16, 128>>,
+            Port<Topic, Lent<'static>, Selected>,
+        ),
+    >;
+    std::thread::scope(|scope| {
+        for channel in Loopback::world(2) {
+            scope.spawn(|| {
+                let mut both = Both::two(channel).expect("two ports");
+                let mut groups = Groups::new(&mut both.port::<0>()).expect("groups");
+                let own = groups
+                    .join(&mut both.port::<0>(), "both", LONG)
+                    .expect("a member");
+                groups
+                    .barrier(&mut both.port::<0>(), "both", 2, LONG)
+                    .expect("both");
+                let others = groups.members("both").expect("members");
+                let other = others
+                    .iter()
+                    .find(|member| **member != own)
+                    .expect("another");
+                both.port::<1>()
+                    .send(other.peer, Topic { number: 7 }, b"beside")
+                    .expect("a send");
+                groups
+                    .broadcast(&mut both.port::<0>(), "both", b"above", LONG)
+                    .expect("a member");
+                let mut text = [0; 8];
+                let envelope = both
+                    .port::<1>()
+                    .recv(Topic::number(7), &mut text)
+                    .expect("a message");
+                assert_eq!(&text[..envelope.len()], b"beside");
+                let message = groups
+                    .recv(&mut both.port::<0>(), "both", &mut text, LONG)
+                    .expect("a message");
+                assert_eq!(&text[..message.len], b"above");
+                groups
+                    .barrier(&mut both.port::<0>(), "both", 2, LONG)
+                    .expect("both");
+            });
+        }
+    });
+}

@@ -1,0 +1,266 @@
+//! Several threads at one channel: one of them drives it, the others park until it has something for them.
+//!
+//! A thread that waits becomes the driver if there is none, else it parks with a note of what it waits for. The driver
+//! makes progress, wakes each parked thread whose want is fulfilled, and when it leaves it wakes one more, which then
+//! drives. Hence the law: if a thread is parked, there is a driver, or a woken thread on its way. Everything is decided
+//! under one lock, so no wake-up is lost. A thread that wants the lock says so in a word, at which the driver looks in
+//! every round; the same word says whether the driver sleeps in the channel, and then a bell wakes it.
+//!
+//! A receiver thread is a driver that waits for nothing. Only `mailboxes` uses this module.
+
+use super::sync::{AtomicU32, Bell, Flag, Lock, Ordering, yield_now};
+use alloc::vec::Vec;
+
+/// What the threads share.
+pub(super) trait Driven {
+    /// What a thread may wait for.
+    type Want;
+    /// Why nothing works any more.
+    type Error;
+
+    /// Handles what has arrived; returns true if anything did.
+    fn progress(&mut self) -> Result<bool, Self::Error>;
+
+    /// Returns whether a thread that waits for this would find it.
+    fn is_ready(&mut self, want: &Self::Want) -> bool;
+
+    /// Waits after `idle` rounds in vain, until something arrives, the deadline, or the bell, where it can.
+    fn wait(&mut self, idle: u32, deadline: Option<u64>, bell: &Bell) -> Result<(), Self::Error>;
+
+    /// Returns whether the deadline has passed.
+    fn is_over(&self, deadline: Option<u64>) -> bool;
+
+    /// Returns whether waiting after so many rounds may sleep.
+    fn may_sleep(idle: u32) -> bool;
+}
+
+/// A value, the thread that drives it, and those that wait.
+pub(super) struct HandOver<T: Driven> {
+    turn: Lock<Turn<T>>,
+    /// Bit 0: the driver sleeps. Above it: number of threads that want the lock.
+    word: AtomicU32,
+    bell: Bell,
+}
+
+struct Turn<T: Driven> {
+    value: T,
+    is_driven: bool,
+    /// At most one entry for each thread.
+    parked: Vec<(T::Want, Flag)>,
+}
+
+const ASLEEP: u32 = 1;
+const WANTED: u32 = 2;
+/// Yields in which the driver lets others have the lock before it goes on. Who has not had it by then is not forgotten: the
+/// next round ends in the same way.
+const COURTESY: u32 = 64;
+
+/// What a thread does next that waits.
+enum Step<R> {
+    Over(R),
+    Park(Flag),
+    Yield,
+}
+
+impl<T: Driven> HandOver<T> {
+    pub(super) fn new(value: T) -> Self {
+        HandOver {
+            turn: Lock::new(Turn {
+                value,
+                is_driven: false,
+                parked: Vec::new(),
+            }),
+            word: AtomicU32::new(0),
+            bell: Bell::new(),
+        }
+    }
+
+    /// Runs `f` with the value, soon, and wakes the threads for which it has made a difference.
+    pub(super) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        self.locked(|turn| {
+            let result = f(&mut turn.value);
+            turn.wake_ready();
+            result
+        })
+    }
+
+    #[inline]
+    fn locked<R>(&self, f: impl FnOnce(&mut Turn<T>) -> R) -> R {
+        // The lock is mostly free: then nobody need know.
+        let f = match self.turn.try_with(f) {
+            Ok(result) => return result,
+            Err(f) => f,
+        };
+        if self.word.fetch_add(WANTED, Ordering::AcqRel) & ASLEEP != 0 {
+            self.bell.ring();
+        }
+        self.turn.with(|turn| {
+            self.word.fetch_sub(WANTED, Ordering::AcqRel);
+            f(turn)
+        })
+    }
+
+    /// Waits until `look` finds something; `None` if the deadline passes first. `want` says when it would.
+    ///
+    /// # Errors
+    /// As [`Driven::progress`], and those of `look`.
+    pub(super) fn wait_for<R>(
+        &self,
+        deadline: Option<u64>,
+        mut look: impl FnMut(&mut T) -> Result<Option<R>, T::Error>,
+        want: impl Fn() -> T::Want,
+    ) -> Result<Option<R>, T::Error> {
+        let (mut is_driver, mut idle) = (false, 0);
+        loop {
+            let step = self.locked(|turn| {
+                // The others may have changed what is looked for.
+                let mut over = look(&mut turn.value).map(|found| found.map(Some));
+                if let Ok(None) = over {
+                    if !is_driver && turn.is_driven {
+                        if turn.value.is_over(deadline) {
+                            return Step::Over(Ok(None));
+                        }
+                        let flag = Flag::new();
+                        turn.parked.push((want(), flag.clone()));
+                        return Step::Park(flag);
+                    }
+                    (is_driver, turn.is_driven) = (true, true);
+                    over = self.rounds(turn, &mut idle, deadline, &mut look);
+                }
+                match over.transpose() {
+                    Some(over) => turn.leave(is_driver, Step::Over(over)),
+                    None => Step::Yield,
+                }
+            });
+            match step {
+                Step::Over(result) => return result,
+                Step::Yield => self.let_others(),
+                Step::Park(flag) => {
+                    flag.wait(deadline);
+                    self.locked(|turn| turn.parked.retain(|(_, its)| !its.is(&flag)));
+                }
+            }
+        }
+    }
+
+    /// Lets the threads that want the lock have it.
+    fn let_others(&self) {
+        for _ in 0..COURTESY {
+            if self.word.load(Ordering::Acquire) < WANTED {
+                break;
+            }
+            yield_now();
+        }
+    }
+
+    /// Makes progress until `look` finds something, whoever else drives.
+    ///
+    /// # Errors
+    /// As [`Self::wait_for`].
+    pub(super) fn poll_for<R>(
+        &self,
+        mut look: impl FnMut(&mut T) -> Result<Option<R>, T::Error>,
+    ) -> Result<R, T::Error> {
+        let mut idle = 0;
+        loop {
+            let found = self.locked(|turn| {
+                let found = look(&mut turn.value)?;
+                if found.is_none() {
+                    match turn.value.progress()? {
+                        true => idle = 0,
+                        false => self.pause(turn, idle, None)?,
+                    }
+                    turn.wake_ready();
+                }
+                Ok(found)
+            })?;
+            if let Some(found) = found {
+                return Ok(found);
+            }
+            idle = idle.saturating_add(1);
+        }
+    }
+
+    /// Makes every thread that waits look again.
+    pub(super) fn wake_all(&self) {
+        self.locked(|turn| {
+            for (_, flag) in turn.parked.drain(..) {
+                flag.set();
+            }
+        });
+    }
+
+    /// Makes progress until `look` has found something (`Some`), the deadline has passed (`Some` of `None`), or another
+    /// thread wants the lock (`None`).
+    #[inline]
+    fn rounds<R>(
+        &self,
+        turn: &mut Turn<T>,
+        idle: &mut u32,
+        deadline: Option<u64>,
+        look: &mut impl FnMut(&mut T) -> Result<Option<R>, T::Error>,
+    ) -> Result<Option<Option<R>>, T::Error> {
+        loop {
+            let moved = turn.value.progress()?;
+            if moved {
+                *idle = 0;
+                turn.wake_ready();
+                if let Some(found) = look(&mut turn.value)? {
+                    return Ok(Some(Some(found)));
+                }
+            }
+            if deadline.is_some() && turn.value.is_over(deadline) {
+                return Ok(Some(None));
+            }
+            if !moved {
+                self.pause(turn, *idle, deadline)?;
+                *idle = idle.saturating_add(1);
+            }
+            if self.word.load(Ordering::Acquire) >= WANTED {
+                *idle = 0;
+                return Ok(None);
+            }
+        }
+    }
+
+    fn pause(&self, turn: &mut Turn<T>, idle: u32, deadline: Option<u64>) -> Result<(), T::Error> {
+        if !T::may_sleep(idle) {
+            return turn.value.wait(idle, deadline, &self.bell);
+        }
+        // All changes of the word are in one order: either this thread sees the other's want, or the other sees it
+        // asleep.
+        let wanted = self.word.fetch_or(ASLEEP, Ordering::AcqRel) >= WANTED;
+        let waited = match wanted {
+            true => Ok(()),
+            false => turn.value.wait(idle, deadline, &self.bell),
+        };
+        self.word.fetch_and(!ASLEEP, Ordering::AcqRel);
+        self.bell.silence();
+        waited
+    }
+}
+
+impl<T: Driven> Turn<T> {
+    /// Wakes the parked threads whose want is fulfilled.
+    fn wake_ready(&mut self) {
+        let Turn { value, parked, .. } = self;
+        parked.retain(|(want, flag)| {
+            let ready = value.is_ready(want);
+            if ready {
+                flag.set();
+            }
+            !ready
+        });
+    }
+
+    /// Leaves the turn to others: if nobody drives, one that is parked is to.
+    fn leave<R>(&mut self, is_driver: bool, result: R) -> R {
+        self.is_driven &= !is_driver;
+        if !self.is_driven
+            && let Some((_, flag)) = self.parked.pop()
+        {
+            flag.set();
+        }
+        result
+    }
+}

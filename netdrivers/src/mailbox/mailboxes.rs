@@ -1,0 +1,462 @@
+//! The calls that threads make: each waits, with a time-out where it may take long, at the hand-over.
+
+use super::hand_over::{Driven, HandOver};
+use super::heap::{Buffer, Heap, Packed};
+use super::message::{GiveBack, Message};
+use super::sync::Bell;
+use crate::HeapStorage;
+use crate::tuning::{LOOKUP_INTERVALS, NO_SLEEP_POLLS, SHORT_SLEEP};
+use crate::wait::now;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::time::Duration;
+use pombo_kernel::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Unobserved};
+use pombo_kernel::channel::{Channel, WaitSet};
+use pombo_kernel::mailbox::{
+    self, Address, Error, Letter, Name, Posted, Sent, SizeClasses, System, Tokens, Want,
+};
+use pombo_kernel::matching::Binned;
+use pombo_kernel::prelude::U64;
+use pombo_kernel::{Capacities, Composition, Peer};
+
+/// The composition of mailboxes: of up to 1024 processes.
+pub type Mailing = Composition<
+    U64,
+    Rendezvous<8192>,
+    Binned,
+    HeapStorage,
+    Capacities<{ 1 << 20 }, 2048, 8192, 1024>,
+    Unobserved,
+    NoDatatypes,
+    Homogeneous,
+    Buffered,
+>;
+
+/// Returns a number that the processes of a job must share, to be compared at its start.
+pub const fn fingerprint(classes: SizeClasses) -> u64 {
+    mailbox::fingerprint::<Mailing>(classes)
+}
+
+type Core<L> = System<L, Heap, Mailing>;
+
+/// The mailboxes of a process, shared by its threads.
+pub struct Mailboxes<L: Channel>(Arc<Shared<L>>);
+
+struct Shared<L: Channel> {
+    core: HandOver<Core<L>>,
+}
+
+impl<L: Channel> Clone for Mailboxes<L> {
+    fn clone(&self) -> Self {
+        Mailboxes(self.0.clone())
+    }
+}
+
+impl<L: Channel> Driven for Core<L> {
+    type Want = Want;
+    type Error = Error;
+
+    #[inline]
+    fn progress(&mut self) -> Result<bool, Error> {
+        System::progress(self)
+    }
+
+    fn is_ready(&mut self, want: &Want) -> bool {
+        System::is_ready(self, want)
+    }
+
+    fn wait(&mut self, idle: u32, deadline: Option<u64>, bell: &Bell) -> Result<(), Error> {
+        let mut other = WaitSet::timeout(u64::MAX);
+        match bell.descriptor() {
+            Some(descriptor) => other.readable[0] = descriptor,
+            None => other = other.at_most(SHORT_SLEEP),
+        }
+        if let Some(deadline) = deadline {
+            other = other.at_most(deadline.saturating_sub(now()));
+        }
+        System::wait(self, idle, other)
+    }
+
+    fn is_over(&self, deadline: Option<u64>) -> bool {
+        deadline.is_some_and(|deadline| now() >= deadline)
+    }
+
+    fn may_sleep(idle: u32) -> bool {
+        idle >= NO_SLEEP_POLLS
+    }
+}
+
+impl<L: Channel + Send> GiveBack for Shared<L> {
+    fn give_back(&self, letter: Letter<Buffer>) {
+        self.core.with(|core| core.give_back(letter));
+    }
+}
+
+/// Returns the time at which a call gives up.
+fn after(timeout: Duration) -> Option<u64> {
+    let nanoseconds = u64::try_from(timeout.as_nanos()).ok()?;
+    now().checked_add(nanoseconds)
+}
+
+impl<L: Channel + Send> Mailboxes<L> {
+    /// Creates the mailboxes of this process over a channel. All processes choose the same largest class.
+    ///
+    /// # Errors
+    /// [`Error::Kernel`]: the channel has more than 1024 processes.
+    pub fn new(channel: L, classes: SizeClasses) -> Result<Self, Error> {
+        let core = HandOver::new(System::new(channel, classes)?);
+        Ok(Mailboxes(Arc::new(Shared { core })))
+    }
+
+    /// Returns the number of this process.
+    pub fn me(&self) -> Peer {
+        self.0.core.with(|core| core.me())
+    }
+
+    /// Returns the number of processes.
+    pub fn peers(&self) -> usize {
+        self.0.core.with(|core| core.peers())
+    }
+
+    /// Creates a mailbox, from which threads of this process retrieve. Waits for the process that keeps the name.
+    ///
+    /// # Errors
+    /// [`Error::BadName`], [`Error::Exists`], [`Error::TooManyMailboxes`], [`Error::TooManyNames`]; [`Error::TimedOut`]: the
+    /// keeper of the name made no call in that time; [`Error::Kernel`]: the keeper is lost.
+    pub fn create(&self, name: &str, timeout: Duration) -> Result<Mailbox<L>, Error> {
+        let name = Name::new(name)?;
+        let (address, request) = self.0.core.with(|core| core.create(name))?;
+        let created = self.0.core.wait_for(
+            after(timeout),
+            |core| core.created(address, &request).transpose(),
+            || Want::Reply(request),
+        );
+        match created {
+            Ok(Some(())) => Ok(self.mailbox(address, true)),
+            Ok(None) => {
+                self.0.core.with(|core| core.abandon(address, &request));
+                Err(Error::TimedOut)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Finds the mailbox of a name, which a thread of any process has created or will create in that time.
+    ///
+    /// # Errors
+    /// [`Error::BadName`], [`Error::NoSuchName`]; [`Error::Kernel`]: the process that keeps the name is lost.
+    pub fn clone_mailbox(&self, name: &str, timeout: Duration) -> Result<Mailbox<L>, Error> {
+        let name = Name::new(name)?;
+        let deadline = after(timeout);
+        let mut interval = *LOOKUP_INTERVALS.start();
+        loop {
+            let request = self.0.core.with(|core| core.lookup(name))?;
+            let found = self.0.core.wait_for(
+                deadline,
+                |core| core.found(&request).transpose(),
+                || Want::Reply(request),
+            );
+            match found {
+                Ok(Some(address)) => return Ok(self.mailbox(address, false)),
+                Ok(None) => {
+                    self.0.core.with(|core| core.withdraw(&request));
+                    return Err(Error::NoSuchName);
+                }
+                Err(Error::NoSuchName) => {}
+                Err(error) => return Err(error),
+            }
+            if deadline.is_some_and(|deadline| now() >= deadline) {
+                return Err(Error::NoSuchName);
+            }
+            let again = now() + interval;
+            let until = Some(deadline.map_or(again, |deadline| deadline.min(again)));
+            let nothing = |_: &mut Core<L>| Ok(None::<()>);
+            self.0.core.wait_for(until, nothing, || Want::Nothing)?;
+            interval = (2 * interval).min(*LOOKUP_INTERVALS.end());
+        }
+    }
+
+    fn mailbox(&self, address: Address, is_owner: bool) -> Mailbox<L> {
+        let shared = self.0.clone();
+        Mailbox {
+            shared,
+            address,
+            is_owner,
+        }
+    }
+
+    /// Makes progress for all threads until `is_over` says so, which is asked after every event and every
+    /// [`Self::wake`]: for a receiver thread.
+    ///
+    /// # Errors
+    /// [`Error::Kernel`] when the channel is broken.
+    pub fn serve(&self, is_over: impl Fn() -> bool) -> Result<(), Error> {
+        let over = |_: &mut Core<L>| Ok(is_over().then_some(()));
+        self.0.core.wait_for(None, over, || Want::Nothing)?;
+        Ok(())
+    }
+
+    /// Makes every thread that waits, or serves, look again whether that is over.
+    pub fn wake(&self) {
+        self.0.core.wake_all();
+    }
+
+    /// Waits until the channel has taken all that was due, and `is_settled` says that it has delivered that: before the
+    /// process leaves its job. Other processes must not need this one any more, also not as the keeper of a name.
+    ///
+    /// # Errors
+    /// [`Error::Kernel`] when the channel is broken.
+    pub fn settle(&self, mut is_settled: impl FnMut(&mut L) -> bool) -> Result<(), Error> {
+        let settled = |core: &mut Core<L>| {
+            let over = core.is_flushed() && is_settled(core.channel_mut());
+            Ok(over.then_some(()))
+        };
+        self.0.core.poll_for(settled)
+    }
+
+    /// Runs `f` with the channel. Sending on it directly breaks the kernel's order.
+    pub fn with_channel<R>(&self, f: impl FnOnce(&mut L) -> R) -> R {
+        self.0.core.with(|core| f(core.channel_mut()))
+    }
+}
+
+/// A mailbox: threads of any process post to it, those of the process that created it retrieve. Dropping the one that
+/// [`Mailboxes::create`] returned destroys it; dropping a clone does nothing.
+pub struct Mailbox<L: Channel + Send> {
+    shared: Arc<Shared<L>>,
+    address: Address,
+    is_owner: bool,
+}
+
+impl<L: Channel + Send> Clone for Mailbox<L> {
+    fn clone(&self) -> Self {
+        Mailbox {
+            shared: self.shared.clone(),
+            address: self.address,
+            is_owner: false,
+        }
+    }
+}
+
+impl<L: Channel + Send> Drop for Mailbox<L> {
+    fn drop(&mut self) {
+        if self.is_owner {
+            let destroyed = self.shared.core.with(|core| core.destroy(self.address));
+            // Only its owner destroys it.
+            debug_assert!(destroyed.is_ok());
+        }
+    }
+}
+
+impl<L: Channel + Send> Mailbox<L> {
+    /// Returns the process that created the mailbox.
+    pub fn peer(&self) -> Peer {
+        self.address.peer
+    }
+
+    /// Posts what is packed in the message, which can be used again when the call returns: the message has left.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`]: use [`Self::post_large`]; [`Error::Vanished`]; [`Error::Kernel`]: the process of the mailbox is
+    /// lost.
+    #[inline]
+    pub fn post(&self, message: &mut Message) -> Result<(), Error> {
+        self.post_before(message, None)
+    }
+
+    /// Posts as [`Self::post`], for at most that time.
+    ///
+    /// # Errors
+    /// As [`Self::post`]; [`Error::MailboxFull`]: the message was not posted.
+    pub fn post_timeout(&self, message: &mut Message, timeout: Duration) -> Result<(), Error> {
+        self.post_before(message, Some(after(timeout)))
+    }
+
+    #[inline]
+    fn post_before(
+        &self,
+        message: &mut Message,
+        deadline: Option<Option<u64>>,
+    ) -> Result<(), Error> {
+        let packed = core::mem::take(&mut message.packed);
+        let core = &self.shared.core;
+        match core.with(|core| core.post(self.address, packed)) {
+            Ok(Posted::Done(packed)) => {
+                message.packed = packed;
+                Ok(())
+            }
+            Ok(Posted::Waiting(sent)) => self.wait_sent(&sent, message, deadline.flatten()),
+            Err((packed, error)) => {
+                message.packed = packed;
+                Err(error)
+            }
+        }
+    }
+
+    #[cold]
+    fn wait_sent(
+        &self,
+        sent: &Sent,
+        message: &mut Message,
+        deadline: Option<u64>,
+    ) -> Result<(), Error> {
+        let core = &self.shared.core;
+        let left = core.wait_for(deadline, |core| Ok(core.posted(sent)), || Want::Sent(*sent));
+        let (packed, outcome) = match left {
+            Ok(Some(left)) => left,
+            failed => {
+                let error = failed.err().unwrap_or(Error::MailboxFull);
+                // The message may have left in between.
+                core.with(|core| match core.posted(sent) {
+                    Some(left) => left,
+                    None => (core.take_back(sent).unwrap_or_default(), Err(error)),
+                })
+            }
+        };
+        message.packed = packed;
+        outcome
+    }
+
+    /// Posts a message of any length, without waiting: the ticket has it until it has left, which it does when its mailbox
+    /// is retrieved from and this process makes progress.
+    ///
+    /// # Errors
+    /// [`Error::Vanished`], [`Error::Kernel`]; the message comes back.
+    pub fn post_large(
+        &self,
+        mut message: Message,
+    ) -> Result<LargeTicket<L>, Box<(Message, Error)>> {
+        let packed = core::mem::take(&mut message.packed);
+        let posted = self
+            .shared
+            .core
+            .with(|core| core.post_large(self.address, packed));
+        match posted {
+            Ok(sent) => Ok(LargeTicket {
+                shared: self.shared.clone(),
+                sent: Some(sent),
+                message,
+            }),
+            Err((packed, error)) => {
+                message.packed = packed;
+                Err(Box::new((message, error)))
+            }
+        }
+    }
+
+    /// Waits for the next message; the buffer that the message refers to returns to its mailbox before.
+    ///
+    /// # Errors
+    /// [`Error::NotHere`]; [`Error::Vanished`], also if another thread destroys the mailbox meanwhile;
+    /// [`Error::NoMemory`]: a large message stays with its sender.
+    #[inline]
+    pub fn retrieve(&self, message: &mut Message) -> Result<(), Error> {
+        self.retrieve_before(message, None)
+    }
+
+    /// Waits as [`Self::retrieve`] does, for at most that time.
+    ///
+    /// # Errors
+    /// As [`Self::retrieve`], and [`Error::TimedOut`].
+    pub fn retrieve_timeout(&self, message: &mut Message, timeout: Duration) -> Result<(), Error> {
+        self.retrieve_before(message, after(timeout))
+    }
+
+    #[inline]
+    fn retrieve_before(&self, message: &mut Message, deadline: Option<u64>) -> Result<(), Error> {
+        message.give_back();
+        let retrieved = self.shared.core.wait_for(
+            deadline,
+            |core| core.retrieve(self.address),
+            || Want::Message(self.address),
+        )?;
+        message.set_letter(retrieved.ok_or(Error::TimedOut)?, self.shared.clone());
+        Ok(())
+    }
+
+    /// Retrieves a message if there is one, after one round of progress; returns whether there was.
+    ///
+    /// # Errors
+    /// As [`Self::retrieve`].
+    pub fn try_retrieve(&self, message: &mut Message) -> Result<bool, Error> {
+        message.give_back();
+        let letter = self.shared.core.with(|core| {
+            core.progress()?;
+            core.retrieve(self.address)
+        })?;
+        let found = letter.is_some();
+        if let Some(letter) = letter {
+            message.set_letter(letter, self.shared.clone());
+        }
+        Ok(found)
+    }
+
+    /// Provides the buffers for messages of `len` bytes before the first of them comes, which otherwise does it.
+    ///
+    /// # Errors
+    /// [`Error::NotHere`], [`Error::Vanished`].
+    pub fn provide(&self, len: usize) -> Result<(), Error> {
+        self.shared
+            .core
+            .with(|core| core.provide(self.address, len))?;
+        Ok(())
+    }
+
+    /// Returns the tokens of the size class of messages of `len` bytes.
+    ///
+    /// # Errors
+    /// [`Error::NotHere`], [`Error::Vanished`], [`Error::TooLong`].
+    pub fn tokens(&self, len: usize) -> Result<Tokens, Error> {
+        self.shared.core.with(|core| core.tokens(self.address, len))
+    }
+}
+
+/// A large message that is posted. Dropping it takes the message back, if nobody has begun to retrieve it.
+#[must_use = "dropping it takes the message back"]
+pub struct LargeTicket<L: Channel + Send> {
+    shared: Arc<Shared<L>>,
+    sent: Option<Sent>,
+    message: Message,
+}
+
+impl<L: Channel + Send> LargeTicket<L> {
+    /// Waits until the message was retrieved, and returns it to be used again.
+    ///
+    /// # Errors
+    /// [`Error::Vanished`]; [`Error::Kernel`]: the process of the mailbox is lost.
+    pub fn wait(mut self) -> Result<Message, Error> {
+        let retrieved = self.wait_before(None)?;
+        retrieved.ok_or(Error::TimedOut)
+    }
+
+    /// Waits as [`Self::wait`] does, for at most that time; `None` on time-out, when the message is still posted.
+    ///
+    /// # Errors
+    /// As [`Self::wait`].
+    pub fn wait_timeout(&mut self, timeout: Duration) -> Result<Option<Message>, Error> {
+        self.wait_before(after(timeout))
+    }
+
+    fn wait_before(&mut self, deadline: Option<u64>) -> Result<Option<Message>, Error> {
+        let Some(sent) = self.sent else {
+            return Ok(None);
+        };
+        let core = &self.shared.core;
+        let left = core.wait_for(deadline, |core| Ok(core.posted(&sent)), || Want::Sent(sent))?;
+        let Some((packed, outcome)) = left else {
+            return Ok(None);
+        };
+        self.sent = None;
+        self.message.packed = packed;
+        outcome.map(|()| Some(core::mem::take(&mut self.message)))
+    }
+}
+
+impl<L: Channel + Send> Drop for LargeTicket<L> {
+    fn drop(&mut self) {
+        if let Some(sent) = self.sent.take() {
+            let back: Option<Packed> = self.shared.core.with(|core| core.take_back(&sent));
+            drop(back);
+        }
+    }
+}

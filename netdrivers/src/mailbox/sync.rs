@@ -1,0 +1,95 @@
+//! What the hand-over between threads sleeps on, in one place so that a model checker can replace it.
+
+use crate::futex;
+use crate::tuning::{PARKED_SPINS, PARKED_YIELDS};
+use crate::wait::now;
+use alloc::sync::Arc;
+use core::time::Duration;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::{AsRawFd, OwnedFd};
+
+pub(super) use crate::lock::Lock;
+pub(super) use crate::wait::yield_policy::sched_yield as yield_now;
+pub(super) use core::sync::atomic::{AtomicU32, Ordering};
+
+/// What one parked thread sleeps on. It is set once.
+#[derive(Clone)]
+pub(super) struct Flag(Arc<AtomicU32>);
+
+impl Flag {
+    pub(super) fn new() -> Self {
+        Flag(Arc::new(AtomicU32::new(0)))
+    }
+
+    /// Returns whether this is the same flag.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Ends the wait, or the next one.
+    pub(super) fn set(&self) {
+        self.0.store(1, Ordering::Release);
+        futex::wake(&self.0, 1);
+    }
+
+    /// Waits until the flag is set, or until the deadline.
+    pub(super) fn wait(&self, deadline: Option<u64>) {
+        let is_set = || self.0.load(Ordering::Acquire) != 0;
+        for round in 0..PARKED_SPINS + PARKED_YIELDS {
+            if is_set() {
+                return;
+            }
+            match round {
+                0..PARKED_SPINS => core::hint::spin_loop(),
+                _ => yield_now(),
+            }
+        }
+        while !is_set() {
+            let left = deadline.map(|deadline| deadline.saturating_sub(now()));
+            if left == Some(0) {
+                return;
+            }
+            futex::wait(&self.0, 0, left.map(Duration::from_nanos));
+        }
+    }
+}
+
+/// Wakes a thread that sleeps in a channel.
+pub(super) struct Bell {
+    descriptor: Option<OwnedFd>,
+    rung: AtomicU32,
+}
+
+impl Bell {
+    /// Creates a bell. Where the system has no descriptor left, a sleeper finds out by itself, soon.
+    pub(super) fn new() -> Self {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        Bell {
+            descriptor: eventfd(0, flags).ok(),
+            rung: AtomicU32::new(0),
+        }
+    }
+
+    /// Returns what becomes readable when it is rung.
+    pub(super) fn descriptor(&self) -> Option<i32> {
+        self.descriptor.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    pub(super) fn ring(&self) {
+        if let Some(descriptor) = &self.descriptor {
+            // A full counter is readable too.
+            let _ = rustix::io::write(descriptor, &1_u64.to_ne_bytes());
+            self.rung.store(1, Ordering::Release);
+        }
+    }
+
+    /// Makes it silent, after a sleep.
+    pub(super) fn silence(&self) {
+        if self.rung.load(Ordering::Acquire) != 0
+            && let Some(descriptor) = &self.descriptor
+        {
+            self.rung.store(0, Ordering::Relaxed);
+            let _ = rustix::io::read(descriptor, &mut [0; 8]);
+        }
+    }
+}

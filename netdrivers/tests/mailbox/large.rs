@@ -1,0 +1,80 @@
+//! The protocol of large messages.
+
+use super::*;
+use pombo_netdrivers::mailbox::Error;
+
+fn bytes(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at * 31 % 251) as u8).collect()
+}
+
+/// All ten buffers of a class are held, and more messages of it wait, while a large one is announced, answered and sent.
+#[test]
+fn a_large_message_passes_a_class_without_buffers() {
+    let world = world(2, SizeClasses::default());
+    served(&world, || {
+        let mine = world[0].create("large", LONG).expect("a new name");
+        let to = world[1].clone_mailbox("large", LONG).expect("there");
+        let mut held = Vec::new();
+        for number in 0..1000_u64 {
+            to.post(Message::new().pack(number)).expect("posted");
+            if number < 10 {
+                held.push(retrieve(&mine));
+            }
+        }
+        let whole = bytes(3_000_000);
+        let mut ticket = to
+            .post_large(message(&whole))
+            .map_err(|refused| refused.1)
+            .expect("posted");
+        let still = ticket.wait_timeout(SHORT).expect("it lives");
+        assert!(still.is_none(), "nobody has retrieved it");
+        assert_eq!(retrieve(&mine).unpack_bytes(), Ok(&whole[..]));
+        let back = ticket.wait().expect("retrieved");
+        assert_eq!(back.packed_len(), whole.len() + 5);
+        drop(held);
+        assert_eq!(retrieve(&mine).unpack::<u64>(), Ok(10));
+    });
+}
+
+#[test]
+fn a_large_message_may_be_short_and_several_wait_in_order() {
+    let world = world(2, SizeClasses::new(6, 2));
+    served(&world, || {
+        let mine = world[0].create("large", LONG).expect("a new name");
+        let to = world[1].clone_mailbox("large", LONG).expect("there");
+        let lengths = [0, 1, 100, 100_000, 7, 1_000_000];
+        let tickets = lengths.map(|len| {
+            let posted = to.post_large(message(&bytes(len)));
+            posted.map_err(|refused| refused.1).expect("posted")
+        });
+        for len in lengths {
+            assert_eq!(retrieve(&mine).unpack_bytes(), Ok(&bytes(len)[..]));
+        }
+        for ticket in tickets {
+            ticket.wait().expect("retrieved");
+        }
+    });
+}
+
+/// A ticket that is dropped takes its message back; the end of the mailbox ends the wait of others.
+#[test]
+fn large_messages_that_nobody_retrieves() {
+    let world = world(2, SizeClasses::default());
+    served(&world[..1], || {
+        let mine = world[0].create("large", LONG).expect("a new name");
+        let to = world[1].clone_mailbox("large", LONG).expect("there");
+        let post = |len| {
+            let posted = to.post_large(message(&bytes(len)));
+            posted.map_err(|refused| refused.1).expect("posted")
+        };
+        drop(post(500_000));
+        let ticket = post(400_000);
+        served(&world[1..], || {
+            assert_eq!(retrieve(&mine).unpack_bytes().map(<[u8]>::len), Ok(400_000));
+        });
+        ticket.wait().expect("retrieved");
+        let unread = post(300_000);
+        drop(mine);
+        assert_eq!(unread.wait().err(), Some(Error::Vanished));
+    });
+}

@@ -1,0 +1,10 @@
+/* source: none collectives; object: none collectives */
+#include <mpi.h>
+
+int main(void)
+{
+    MPI_Init(NULL, NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,7 @@
+/* source: none; object: none */
+#include <mpi.h>
+
+int main(void)
+{
+    return MPI_Wtime() < 0;
+}

@@ -1,0 +1,130 @@
+//! Tests `pombo join`: processes that come while a job runs, and those that must not.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::sys::signal::Signal;
+
+use crate::support::{Job, directory, finish, pombo, until};
+
+/// The example, which cargo builds with these tests.
+fn example() -> PathBuf {
+    let launcher = Path::new(env!("CARGO_BIN_EXE_pombo"));
+    launcher.with_file_name("examples").join("join")
+}
+
+/// Starts a job with so many spare places, and waits until it says that they are free.
+fn host(file: &Path, spare: usize) -> Job {
+    let mut command = pombo(["run", "-n", "1", "--spare", &spare.to_string()]);
+    let mut job = Job::start(command.arg("--job-file").arg(file).arg(example()));
+    assert_eq!(job.lines(1), [format!("{spare} places are free")]);
+    job
+}
+
+fn join(file: &Path, program: impl AsRef<std::ffi::OsStr>, argument: &str) -> Command {
+    let mut command = pombo(["join"]);
+    command.arg(file).arg(program).arg(argument);
+    command
+}
+
+#[test]
+fn processes_join_while_the_job_runs() {
+    let file = directory("join").join("job");
+    let job = host(&file, 2);
+    let mode = fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let copy = file.with_file_name("copy");
+    fs::copy(&file, &copy).unwrap();
+    for name in ["Ada", "Grace"] {
+        let guest = finish(&mut join(&file, example(), name));
+        assert_eq!((guest.code, guest.out), (0, format!("welcome, {name}\n")));
+    }
+    let job = job.finish();
+    assert_eq!((job.code, job.err.as_str()), (0, ""), "{job:?}");
+    assert_eq!(
+        job.out, "rank 1: Ada\n1 places are free\nrank 2: Grace\n",
+        "{job:?}"
+    );
+    assert!(!file.exists(), "the file goes with its job");
+    let late = finish(&mut join(&copy, example(), "late"));
+    assert_eq!(late.code, 1);
+    assert!(late.err.contains("launcher does not answer"), "{late:?}");
+}
+
+#[test]
+fn nobody_joins_without_the_key_or_a_place() {
+    let file = directory("join-refused").join("job");
+    let job = host(&file, 1);
+    let other = file.with_file_name("other");
+    let text = fs::read_to_string(&file).unwrap();
+    let (head, key) = text.split_once("key = \"").unwrap();
+    let flipped = if key.starts_with('0') { "1" } else { "0" };
+    fs::write(&other, format!("{head}key = \"{flipped}{}", &key[1..])).unwrap();
+    for (text, why) in [
+        (fs::read_to_string(&other).unwrap(), "is not the job's"),
+        ("socket = \"pombo-join-x\"\n".into(), "no file of a job"),
+        ("\u{0}\u{1}".into(), "no file of a job"),
+    ] {
+        fs::write(&other, text).unwrap();
+        let refused = finish(&mut join(&other, example(), "Eve"));
+        assert_eq!((refused.code, refused.out.as_str()), (1, ""));
+        assert!(refused.err.contains(why), "{refused:?}");
+    }
+    let mut guest = Job::start(join(&file, "sh", "-c").arg("echo here; exec sleep 1000"));
+    assert_eq!(guest.lines(1), ["here"]);
+    let full = finish(&mut join(&file, example(), "Grace"));
+    assert_eq!(full.code, 1);
+    assert!(full.err.contains("larger --spare"), "{full:?}");
+    guest.signal(Signal::SIGTERM);
+    assert_eq!(guest.finish().code, 128 + Signal::SIGTERM as i32);
+    let job = job.finish();
+    assert_eq!(
+        (job.code, job.out.as_str()),
+        (0, "rank 1 has died\n"),
+        "{job:?}"
+    );
+    assert!(job.err.contains("rank 1, which had joined"), "{job:?}");
+}
+
+#[test]
+fn a_killed_guest_ends_alone() {
+    let file = directory("join-killed").join("job");
+    let job = host(&file, 1);
+    let mut guest = Job::start(join(&file, "sh", "-c").arg("echo $$; exec sleep 1000"));
+    let program = guest.lines(1)[0].parse().unwrap();
+    guest.signal(Signal::SIGKILL);
+    crate::support::assert_gone(&[program]);
+    let job = job.finish();
+    assert_eq!(job.code, 0, "{job:?}");
+    assert!(job.out.contains("rank 1 has died"), "{job:?}");
+}
+
+#[test]
+fn guests_end_with_the_job() {
+    let file = directory("join-ends").join("job");
+    let job = host(&file, 1);
+    let mut guest = Job::start(join(&file, "sh", "-c").arg("echo here; exec sleep 1000"));
+    assert_eq!(guest.lines(1), ["here"]);
+    job.signal(Signal::SIGKILL);
+    let guest = guest.finish();
+    assert_eq!(guest.code, 128 + Signal::SIGTERM as i32, "{guest:?}");
+    assert!(guest.err.contains("the job has ended"), "{guest:?}");
+    let _ = job.finish();
+}
+
+#[test]
+fn an_mpi_program_has_no_spare_places() {
+    let directory = directory("join-mpi");
+    let (source, program) = (directory.join("one.c"), directory.join("one"));
+    let text = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); return MPI_Finalize(); }\n";
+    fs::write(&source, text).unwrap();
+    let compiled = finish(pombo(["mpicc"]).arg(&source).arg("-o").arg(&program));
+    assert_eq!(compiled.code, 0, "{compiled:?}");
+    let mut command = pombo(["run", "-n", "2", "--spare", "1", "--job-file"]);
+    let outcome = finish(command.arg(directory.join("job")).arg(&program));
+    assert_ne!(outcome.code, 0);
+    assert!(outcome.err.contains("without --spare"), "{outcome:?}");
+    until("the file is gone", || !directory.join("job").exists());
+}

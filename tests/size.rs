@@ -1,0 +1,156 @@
+//! What a program carries of the C library that was built for one host and point-to-point messages: no more than its
+//! budget, nothing that belongs elsewhere; and it passes the same tests under the same launcher as with the whole library.
+
+#[path = "launcher/support.rs"]
+#[allow(dead_code, reason = "tests of the launcher use the rest")]
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use support::{Outcome, finish, pombo};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs `pombo size` once and returns its directory, with the library, and what it printed.
+fn measured() -> &'static (PathBuf, Outcome) {
+    static DONE: OnceLock<(PathBuf, Outcome)> = OnceLock::new();
+    DONE.get_or_init(|| {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("size");
+        let mut size = pombo(["size", "point-to-point", "--source"]);
+        size.arg(root()).arg("--directory").arg(&directory);
+        size.arg("--budgets").arg(root().join(".ci/sizes"));
+        let outcome = finish(&mut size);
+        (directory, outcome)
+    })
+}
+
+/// Links a program of `tests/c` against the small library.
+fn link(name: &str) -> PathBuf {
+    let (directory, outcome) = measured();
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    let program = directory.join(Path::new(name).file_name().expect("a name"));
+    let source = root().join("tests/c").join(name).with_extension("c");
+    let mut cc = Command::new("cc");
+    cc.args(["-std=c99", "-O1", "-no-pie", "-Wl,--gc-sections", "-I"]);
+    cc.arg(directory).arg("-o").arg(&program).arg(source);
+    cc.arg(directory.join("point-to-point.a"));
+    let compiled = finish(cc.args(["-lm", "-lpthread"]));
+    assert_eq!(compiled.code, 0, "{compiled:?}");
+    program
+}
+
+#[test]
+fn a_ping_pong_carries_what_it_needs() {
+    let (directory, outcome) = measured();
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert!(outcome.out.contains("| program, stripped |"), "{outcome:?}");
+    assert!(
+        !outcome.out.contains("| slot of an operation | 0 |"),
+        "{outcome:?}"
+    );
+    let run = finish(pombo(["run", "-n", "2"]).arg(directory.join("point-to-point")));
+    assert_eq!(run.code, 0, "{run:?}");
+}
+
+/// A program that uses more of the library carries it, and the same library serves it.
+#[test]
+fn parts_come_by_use() {
+    for (name, ranks) in [
+        ("p2p", 3),
+        ("ordering", 4),
+        ("probe", 3),
+        ("matched", 2),
+        ("outstanding", 2),
+        ("several", 4),
+        ("many", 4),
+        ("random", 4),
+        ("comms", 4),
+        ("lengths", 2),
+    ] {
+        let program = link(name);
+        let run = finish(pombo(["run", "-n", &ranks.to_string()]).arg(&program));
+        assert_eq!(
+            (run.code, &*run.out),
+            (0, &*format!("ok {name}\n")),
+            "{run:?}"
+        );
+    }
+}
+
+#[test]
+fn what_it_was_not_linked_for_is_refused_by_name() {
+    let (directory, outcome) = measured();
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    let program = directory.join("point-to-point");
+    for (variables, because) in [
+        (
+            &[("PMI_FD", "9"), ("PMI_SIZE", "2")][..],
+            "its launcher speaks PMI-1",
+        ),
+        (&[("PMI_PORT", "host:1")], "its launcher speaks PMI-1"),
+        (&[("POMBO_NET", "udp")], "POMBO_NET names a network"),
+        (
+            &[("POMBO_FAKE_HOST", "other")],
+            "POMBO_FAKE_HOST names a host",
+        ),
+        (
+            &[("POMBO_JOB", "x"), ("POMBO_RANK", "0"), ("POMBO_SIZE", "2")],
+            "POMBO_JOB names ranks",
+        ),
+        (
+            &[("POMBO_RANK", "0"), ("POMBO_SIZE", "2")],
+            "POMBO_SIZE is above 1 without POMBO_SHM_FD",
+        ),
+        (
+            &[("SLURM_STEP_NUM_TASKS", "2")],
+            "srun started this process without PMI-1",
+        ),
+        (
+            &[("POMBO_EAGER_LIMIT", "9000")],
+            "POMBO_EAGER_LIMIT must be",
+        ),
+    ] {
+        let mut command = Command::new(&program);
+        let run = finish(command.envs(variables.iter().copied()));
+        let told = run.err.contains("cannot join its job") && run.err.contains(because);
+        assert!(run.code != 0 && told, "{variables:?}: {run:?}");
+    }
+    // Alone it is a world of one, as no launcher says otherwise: the program itself wants two ranks.
+    let alone = finish(&mut Command::new(&program));
+    assert_eq!(alone.code, 2, "{alone:?}");
+    assert!(
+        alone.err.contains("rank 0 called MPI_Abort with code 2"),
+        "{alone:?}"
+    );
+}
+
+/// A datatype that the library was built without is refused as such.
+#[test]
+fn datatypes_with_gaps_are_left_out_by_name() {
+    let run = finish(pombo(["run", "-n", "2"]).arg(link("bcast")));
+    let told = "not in this program is a datatype of MPI_Type_* or with gaps";
+    assert!(run.code != 0 && run.err.contains(told), "{run:?}");
+}
+
+/// An error names rank, function and class, although no sentence is in the program.
+#[test]
+fn errors_are_short_and_end_the_job() {
+    let program = link("fatal");
+    for (call, class) in [
+        ("wrong-rank", "MPI_Send: class 6"),
+        ("negative-count", "MPI_Send: class 2"),
+        ("truncation", "MPI_Recv: class 15"),
+        ("truncation-large", "MPI_Recv: class 15"),
+        ("null-communicator", "class 5"),
+        ("unknown-datatype", "class 3"),
+    ] {
+        let run = finish(pombo(["run", "-n", "2"]).arg(&program).arg(call));
+        let told = run.err.contains("fatal error in ") && run.err.contains(class);
+        assert!(run.code != 0 && told, "{call}: {run:?}");
+        assert!(!run.out.contains("survived"), "{call}: {run:?}");
+    }
+}
