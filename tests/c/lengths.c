@@ -162,6 +162,8 @@ static void all(int boards)
         everybody(boards, odd, 40, 400);
         reductions(odd, 400, 40);
         reductions(odd, 40, 400);
+        everybody(boards, odd, 8, 40);
+        reductions(odd, 40, 8);
         if (boards) {
             everybody(boards, odd, 40000, 40);
             everybody(boards, odd, 40, 40000);

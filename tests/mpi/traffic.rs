@@ -54,6 +54,14 @@ fn both_send_first() {
     }
 }
 
+/// Two ranks whose messages have all room and credit still exchange those of collective calls.
+#[test]
+fn collective_calls_without_credit() {
+    for variables in [&[][..], &SMALLEST, &[("POMBO_SEND_BUFFER_BYTES", "0")]] {
+        ok(2, "no_credit", &["3000"], variables);
+    }
+}
+
 /// The programs send as much as other libraries buffer.
 #[test]
 fn both_send_a_lot() {

@@ -181,8 +181,8 @@ impl Connection {
         (self.ending && !self.reported) || self.inbound.has_next()
     }
 
-    /// Returns whether it is time to look for a mail. A look that comes too early takes the line from the peer that is
-    /// about to write there.
+    /// Returns whether it is time to look for a mail, and prepares the look for an answer. A look that comes too early
+    /// takes the line from the peer that is about to write there.
     #[inline(always)]
     fn is_due(&mut self, timing: MailTiming) -> bool {
         if !self.mail.is_on_trial() || self.next_look == 0 || self.ending {
@@ -192,6 +192,7 @@ impl Connection {
         let is_due = timing.is_due(self.next_look, now);
         if is_due {
             self.next_look = now + timing.interval;
+            self.mail.prefetch_answer();
         }
         is_due
     }

@@ -13,7 +13,8 @@
 use pombo_kernel::memory::Part;
 
 use super::ring::{
-    self, Consumer, FIRST_STAMP, GRANULE, GranuleAccess, INVITES, RingError, STAMP, WORD,
+    self, Consumer, FIRST_STAMP, GRANULE, GranuleAccess, INVITES, LINE_GRANULES, RingError, STAMP,
+    WORD,
 };
 use super::sync::Ordering;
 
@@ -21,6 +22,8 @@ use super::sync::Ordering;
 pub(super) const MAIL_GRANULES: usize = 4;
 /// The longest frame of a mail, in bytes.
 pub(super) const MAIL_LIMIT: usize = MAIL_GRANULES * GRANULE - WORD;
+/// The longest frame that lies in the first line, beside the word.
+const FIRST_LINE: u64 = (LINE_GRANULES * GRANULE - WORD) as u64;
 /// The largest number of turns that go through the ring after mails that did not pay.
 const MOST_SKIPPED: u32 = 255;
 
@@ -171,6 +174,15 @@ impl<S: GranuleAccess> Mail<S> {
         self.skip = if has_paid { 0 } else { self.penalty };
     }
 
+    /// Prefetches the second line before a look for the answer, if this side's mail took both: answers are often as long
+    /// as what they answer, and the two lines come at the same time.
+    #[inline(always)]
+    pub(super) fn prefetch_answer(&self) {
+        if self.last & LEN > FIRST_LINE {
+            self.memory.prefetch_read(LINE_GRANULES);
+        }
+    }
+
     /// Returns whether there is a mail, valid or not.
     #[inline(always)]
     pub(super) fn has_next(&self) -> bool {
@@ -281,10 +293,13 @@ fn stamp(mails: u32) -> u32 {
     mails.wrapping_mul(FIRST_STAMP) & STAMP
 }
 
+/// The bits of a mail's word that tell its length.
+const LEN: u64 = 0xff;
+
 /// Returns what the word of a mail tells: its writer's position in the ring, the low bits of the position up to which its
 /// writer has taken frames, and its length.
 #[inline(always)]
 fn parse(word: u64) -> (u32, u32, usize) {
     let seen = (word >> 8) as u32 & 0xff;
-    ((word >> 32) as u32, seen, (word & 0xff) as usize)
+    ((word >> 32) as u32, seen, (word & LEN) as usize)
 }

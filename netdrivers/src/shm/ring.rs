@@ -56,7 +56,7 @@ pub(super) trait GranuleAccess {
 /// Size of a granule in bytes: half a cache line, which suffices for a frame of MPI with one or two numbers.
 pub(super) const GRANULE: usize = 32;
 /// Number of granules in a cache line.
-const LINE_GRANULES: usize = 2;
+pub(super) const LINE_GRANULES: usize = 2;
 /// Distance in granules ahead of the producer at which lines are prefetched.
 const PREFETCH_DISTANCE: u64 = 16;
 /// Largest number of lines that a producer prefetches at once: those of a frame of 2 KiB.

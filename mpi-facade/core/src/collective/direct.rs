@@ -49,7 +49,8 @@ impl Call<'_> {
         self.receive_directly(area, into)
     }
 
-    /// Receives the other rank's message, where this rank has sent what it has to send. Returns whether it is as long as expected.
+    /// Receives the other rank's message, where this rank has sent what it has to send. Returns whether it is as long as
+    /// expected.
     #[inline]
     pub(super) fn receive_directly(
         &mut self,
