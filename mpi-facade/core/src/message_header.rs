@@ -134,7 +134,7 @@ pub const CREDIT: u32 = 128;
 pub const SEND_BUFFER_BYTES: usize = 64 << 20;
 
 /// The composition of the MPI library: large counts, rendezvous, tables that grow up to a million requests, and copies
-/// of short sends. With the feature `heterogeneous` values travel in the form of [`crate::datatype::representation`].
+/// of short sends. With the feature `heterogeneous` values travel in the form of `datatype::representation`.
 pub type MpiComposition = Composition<
     U64,
     Rendezvous<EAGER>,

@@ -5,6 +5,7 @@ use crate::settings::check_own;
 use crate::{JobError, Launcher};
 use pombo_kernel::{Communicator, Config, Error, Header, Memory, fingerprint};
 use pombo_netdrivers::mailbox::{self, Mailboxes, SizeClasses};
+use pombo_transport::multicast::NoBuffers;
 
 /// Joins the job in which this process was started, as one of up to `RANKS` ranks that all use the same header in the
 /// same composition. Waits for the others. A process started without a launcher is a job of one. The function is
@@ -43,7 +44,7 @@ pub fn leave<H: Header, M: Memory, C: Config, const RANKS: usize>(
 pub fn enter_mailboxes<const RANKS: usize>(
     classes: SizeClasses,
 ) -> Result<(Mailboxes<JobChannel<RANKS>>, Option<Launcher>), JobError> {
-    let joined = join(check_own(), mailbox::fingerprint(classes));
+    let joined = join::<RANKS, NoBuffers>(check_own(), mailbox::fingerprint(classes));
     let Joined {
         channel, launcher, ..
     } = joined.map_err(|refused| refused.abort(1))?;

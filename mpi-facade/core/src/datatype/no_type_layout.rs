@@ -1,9 +1,10 @@
 //! Stands in for `type_layout` where the library is built without layouts: there is no value of these types, so nothing
 //! of what walks through gaps is in the program.
 
-use super::predefined::Predefined;
+use super::predefined::{Element, Predefined};
 use crate::constants::Datatype;
 use crate::error::Error;
+use core::ops::Range;
 use pombo_kernel::layout::{BasicType, Block, Bounds};
 
 /// The layout of one item of a datatype: there is none with gaps.
@@ -84,6 +85,16 @@ impl TypeLayout {
 
     pub(crate) fn blocks(&self, _: usize, _: usize, _: usize) -> impl Iterator<Item = Block<Byte>> {
         core::iter::empty()
+    }
+
+    pub(crate) fn for_each_value(
+        &self,
+        _: usize,
+        _: usize,
+        _: usize,
+        _: impl FnMut(isize, Element, Range<usize>),
+    ) {
+        match *self {}
     }
 
     pub(super) fn value_runs(&self) -> impl Iterator<Item = (Datatype, u64)> {
