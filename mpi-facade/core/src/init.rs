@@ -15,7 +15,6 @@ use crate::runtime::progress_thread;
 use crate::runtime::world::{self, CommError, World};
 use crate::settings;
 use crate::world_barrier::world_barrier;
-use alloc::boxed::Box;
 use core::ffi::c_int;
 #[cfg(feature = "diagnostics")]
 use core::fmt::Write;
@@ -53,7 +52,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
         hosts,
         launcher,
     } = pombo_job::join::<RANKS, GroupBuffers>(checked_settings(), FINGERPRINT)
-        .map_err(turn_away)?;
+        .map_err(|refused| turn_away(*refused))?;
     let single_copy = settings::SHM_SINGLE_COPY.read(settings::single_copy);
     channel
         .memory()
@@ -184,7 +183,7 @@ fn told(variable: &Variable) -> Result<usize, Error> {
 }
 
 /// Prints the reason of a refused join, then ends the job with this process's exit code.
-fn turn_away(refused: Box<JoinError>) -> Error {
+fn turn_away(refused: JoinError) -> Error {
     let error = refuse_as(refused.rank(), refused.error());
     refused.abort(error.code());
     error

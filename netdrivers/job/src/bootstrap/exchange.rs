@@ -83,6 +83,7 @@ fn exchange_cards(
     let hosts = Hosts::by_names(&hosts);
     let info = JobInfo {
         me: Peer(rank as u16),
+        #[cfg(feature = "hosts")]
         net,
         #[cfg(feature = "hosts")]
         ring_keys: match hosts.is_single() {
@@ -93,6 +94,7 @@ fn exchange_cards(
             }
         },
         job,
+        #[cfg(feature = "hosts")]
         one_machine: cards.iter().all(|card| card.machine == machine),
     };
     Ok((info, hosts))

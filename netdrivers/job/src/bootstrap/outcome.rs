@@ -1,12 +1,12 @@
 //! What the bootstrap of a process ends with, and what every way to start needs.
 
 use super::error::JobError;
-#[cfg(feature = "hosts")]
-use super::key_agreement::RingKeys;
 #[cfg(not(feature = "launchers"))]
 use super::no_launcher::{JobInfo, Launcher};
+#[cfg(feature = "hosts")]
+use super::{Net, key_agreement::RingKeys};
 #[cfg(feature = "launchers")]
-use super::{Net, business_card::JobName, launcher_client::Launcher, pmi};
+use super::{business_card::JobName, launcher_client::Launcher, pmi};
 use crate::environment::{number, wrong};
 use crate::host_map::Hosts;
 use crate::settings::{RANK, SHM_FD};
@@ -116,17 +116,19 @@ pub(super) fn attach(file: usize, rank: usize, fingerprint: u64) -> Result<Shm, 
     Ok(Shm::attach(segment, rank, fingerprint)?)
 }
 
-#[cfg(feature = "launchers")]
 /// The information that the ranks have exchanged.
+#[cfg(feature = "launchers")]
 pub(crate) struct JobInfo {
     pub(crate) me: Peer,
     /// The network choice of this rank.
+    #[cfg(feature = "hosts")]
     pub(crate) net: Net,
     pub(crate) job: JobName,
     /// The links with the neighbours in the ring; `None` if all ranks are on one host.
     #[cfg(feature = "hosts")]
     pub(crate) ring_keys: Option<RingKeys>,
     /// Whether all ranks are on one machine, whatever `POMBO_FAKE_HOST` says.
+    #[cfg(feature = "hosts")]
     pub(crate) one_machine: bool,
 }
 
