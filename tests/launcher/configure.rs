@@ -325,11 +325,8 @@ fn what_no_file_tells() {
     assert_eq!(features(&["--hosts"]), (0, "hosts".into(), String::new()));
     let (code, out, _) = features(&[]);
     assert!(code == 0 && !out.contains("hosts"), "{out}");
-    let (code, _, err) = features(&["--heterogeneous"]);
-    assert!(
-        code == 1 && err.contains("leave out --heterogeneous"),
-        "{err}"
-    );
+    let both = "layouts,hosts,heterogeneous".into();
+    assert_eq!(features(&["--heterogeneous"]), (0, both, String::new()));
     for (longest, expected) in [
         ("8192", "rendezvous = false"),
         ("8193", "rendezvous = true"),

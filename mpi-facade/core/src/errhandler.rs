@@ -12,6 +12,8 @@ use crate::objects::Objects;
 use crate::runtime::callback;
 use crate::runtime::world::{self, CommError, World};
 use core::ffi::c_int;
+use pombo_job::WorldChannel;
+use pombo_kernel::Peer;
 
 /// An error handler that the program has made.
 struct Handler {
@@ -96,11 +98,34 @@ pub fn raise(function: &'static str, failure: CommError) -> c_int {
     match function_of(handler) {
         Some(function) => function.call(comm.0, code),
         None => {
-            sentences::report(function, &failure.error, comm);
+            let first = match failure.error {
+                Error::PeerLost { rank } => first_lost(rank),
+                _ => MPI_PROC_NULL,
+            };
+            sentences::report(function, &failure.error, first, comm);
             exit(code)
         }
     }
     code
+}
+
+/// Returns the rank that ended first of those that ended because of each other, and tells the other ranks that this one
+/// ends because of it.
+fn first_lost(rank: c_int) -> c_int {
+    let first = world::with(|world| {
+        let World { kernel, hosts, .. } = world;
+        let (own, mut first) = (kernel.me(), Peer(rank as u16));
+        // A chain of causes is at most as long as there are ranks.
+        for _ in 0..kernel.peers() {
+            match kernel.channel_mut().root_cause_of(hosts, first) {
+                Some(other) if other != own && other.index() < kernel.peers() => first = other,
+                _ => break,
+            }
+        }
+        kernel.channel_mut().report_root_cause(first);
+        Ok(c_int::from(first.0))
+    });
+    first.unwrap_or(rank)
 }
 
 /// Calls the error handler of a communicator with a code, as `MPI_Comm_call_errhandler`.

@@ -711,21 +711,21 @@ mod tests {
                 {
                     from.copy_out_swapped(at, piece);
                 }
-                assert_eq!(sent, message, "{} in pieces of {piece}", known.name);
+                assert_eq!(sent, message, "{} in pieces of {piece}", known.name());
                 for (at, piece) in sent.chunks(piece).enumerate().map(|(i, c)| (i * piece, c)) {
                     into.copy_in_swapped(at, piece);
                 }
                 for item in 0..ITEMS {
                     for (at, element) in &parts {
                         let place = item * extent + at..item * extent + at + element.size();
-                        assert_eq!(memory[place.clone()], back[place], "{}", known.name);
+                        assert_eq!(memory[place.clone()], back[place], "{}", known.name());
                     }
                 }
                 // A region of bytes is a message.
                 let mut packed = std::vec![0; message.len()];
                 let bytes = region(&mut packed, message.len(), Shape::BYTE);
                 from.copy_to(&bytes);
-                assert_eq!(packed, message, "{} packed", known.name);
+                assert_eq!(packed, message, "{} packed", known.name());
             }
         }
     }

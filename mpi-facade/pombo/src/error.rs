@@ -123,11 +123,6 @@ pub(crate) enum Error {
     Preprocess { source: PathBuf },
     /// No file of a program uses MPI.
     NoMpi { files: Vec<PathBuf> },
-    /// The library has no such part.
-    NotInLibrary {
-        what: &'static str,
-        option: &'static str,
-    },
     /// The library of a composition is not installed.
     NoComposition {
         name: String,
@@ -415,9 +410,6 @@ impl fmt::Display for Error {
                     "; give the files that call MPI: a program that has the library inside (-static-mpi, --minimal) does \
                      not tell, its objects or sources do",
                 )
-            }
-            Error::NotInLibrary { what, option } => {
-                write!(f, "the library has not got {what} yet: leave out {option}")
             }
             Error::NoComposition {
                 name,

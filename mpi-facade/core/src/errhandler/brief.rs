@@ -5,13 +5,14 @@ use crate::constants::Comm;
 use crate::error::Error;
 use crate::exit::world_rank;
 use crate::runtime::world::CommError;
+use core::ffi::c_int;
 use pombo_job::log::{self, LogLine};
 
 /// Notes nothing: the class's own text is all that `MPI_Error_string` tells.
 pub(super) fn note(_: &CommError) {}
 
-/// Prints an error that ends the job.
-pub(super) fn report(function: &'static str, error: &Error, _: Comm) {
+/// Prints an error that ends the job. `first` is the rank that caused the loss of a rank.
+pub(super) fn report(function: &'static str, error: &Error, first: c_int, _: Comm) {
     // A process that could not join has printed the reason already.
     if *error == Error::NotJoined {
         return;
@@ -24,7 +25,7 @@ pub(super) fn report(function: &'static str, error: &Error, _: Comm) {
         .put(": class ")
         .put_number(error.class() as i32);
     match *error {
-        Error::PeerLost { rank } => line.put(": ended is rank ").put_number(rank),
+        Error::PeerLost { .. } => line.put(": ended is rank ").put_number(first),
         Error::Argument { name, must, .. } => line.put(": ").put(name).put(" must be ").put(must),
         Error::Unsupported { name } => line.put(": not in this program is ").put(name),
         _ => &mut line,

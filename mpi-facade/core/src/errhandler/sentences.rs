@@ -6,13 +6,12 @@ use crate::error::Error;
 use crate::error_codes;
 use crate::exit::world_rank;
 use crate::runtime::phase::{Phase, phase};
-use crate::runtime::world::{self, CommError, World};
+use crate::runtime::world::{self, CommError};
 use alloc::string::ToString;
 use core::ffi::c_int;
 use core::fmt::{self, Write};
 use pombo_job::WorldChannel;
 use pombo_job::log::{self, LogLine};
-use pombo_kernel::Peer;
 use pombo_kernel::channel::ChannelError;
 
 /// Notes errors of which a program learns only the class, for the text of that class.
@@ -26,8 +25,8 @@ pub(super) fn note(failure: &CommError) {
     }
 }
 
-/// Prints an error that ends the job.
-pub(super) fn report(function: &'static str, error: &Error, comm: Comm) {
+/// Prints an error that ends the job. `first` is the rank that caused the loss of a rank.
+pub(super) fn report(function: &'static str, error: &Error, first: c_int, comm: Comm) {
     let mut line = LogLine::new();
     // A line that is too long is truncated.
     let _ = match phase() {
@@ -36,7 +35,7 @@ pub(super) fn report(function: &'static str, error: &Error, comm: Comm) {
     };
     let _ = write!(line, "fatal error in {function}: {}: ", name(error));
     let _ = match *error {
-        Error::PeerLost { rank } => write_peer_lost(rank, &mut line),
+        Error::PeerLost { rank } => write_peer_lost(rank, first, &mut line),
         ref error => write!(line, "{error}"),
     };
     write_communicator(comm, &mut line);
@@ -65,34 +64,13 @@ fn write_communicator(comm: Comm, line: &mut impl Write) {
     };
 }
 
-/// Describes a rank that has ended. If another rank caused that, the message names that one, here and to the other
-/// ranks.
-fn write_peer_lost(rank: c_int, line: &mut LogLine) -> fmt::Result {
-    let first = world::with(|world| {
-        let first = root_cause(world, Peer(rank as u16));
-        world.kernel.channel_mut().report_root_cause(first);
-        Ok(c_int::from(first.0))
-    });
-    let first = first.unwrap_or(rank);
+/// Describes a rank that has ended; the message names the one because of which it has, if there is one.
+fn write_peer_lost(rank: c_int, first: c_int, line: &mut LogLine) -> fmt::Result {
     write!(line, "{}", Error::PeerLost { rank: first })?;
     match first == rank {
         true => Ok(()),
         false => write!(line, "; rank {rank} ended because of it"),
     }
-}
-
-/// Returns the rank that ended first of those that ended because of each other.
-fn root_cause(world: &mut World, gone: Peer) -> Peer {
-    let World { kernel, hosts, .. } = world;
-    let (own, mut first) = (kernel.me(), gone);
-    // A chain of causes is at most as long as there are ranks.
-    for _ in 0..kernel.peers() {
-        match kernel.channel_mut().root_cause_of(hosts, first) {
-            Some(other) if other != own && other.index() < kernel.peers() => first = other,
-            _ => break,
-        }
-    }
-    first
 }
 
 /// Returns the class's name, from its text "MPI_ERR_X: what it means".

@@ -4,6 +4,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use super::objects;
+
 /// Options whose argument is the next word.
 const WITH_ARGUMENT: [&str; 22] = [
     "-I",
@@ -62,7 +64,10 @@ fn libraries(options: &[OsString]) -> Vec<PathBuf> {
             let place = |file| Path::new(directory).join(file);
             files.each_ref().map(place)
         });
-        places.into_iter().find(|place| place.is_file())
+        // A script of the linker names libraries of the system, which do not use MPI.
+        places
+            .into_iter()
+            .find(|place| std::fs::read(place).is_ok_and(|data| objects::is_compiled(&data)))
     };
     arguments(options, "-l")
         .into_iter()

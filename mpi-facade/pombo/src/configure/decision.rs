@@ -87,13 +87,13 @@ const NEEDS: [(Need, &str); 11] = [
     (
         Need::Full,
         "type_vector type_indexed type_create_hvector type_create_hindexed* type_create_indexed_block type_create_struct \
-         type_create_subarray type_create_darray type_create_resized type_struct type_f2c type_fromint",
+         type_create_subarray type_create_darray type_create_resized type_struct type_f2c type_fromint type_create_f90_* \
+         pack_external* unpack_external*",
     ),
     (Need::Contiguous, "type_contiguous type_dup"),
     (
         Need::Basic,
-        "*reduce* *scan* *accumulate* fetch_and_op compare_and_swap type_match_size type_create_f90_* pack_external* \
-         unpack_external",
+        "*reduce* *scan* *accumulate* fetch_and_op compare_and_swap type_match_size",
     ),
     (
         Need::Sends,

@@ -2,28 +2,12 @@
 //! under which a prefix has it. `print` and `mod.rs` call it.
 
 use super::decision::{Composition, Level};
-use crate::error::Error;
 
 /// The package whose features these are, with the one list of them.
 pub(super) const PACKAGE: &str = "pombo-mpi-abi";
 const MANIFEST: &str = include_str!("../../../abi/Cargo.toml");
 
-/// Checks that there is a library for the composition.
-///
-/// # Errors
-/// [`Error::NotInLibrary`]: conversion of byte orders, while the package has no feature for it.
-pub(super) fn check(composition: &Composition) -> Result<(), Error> {
-    match composition.heterogeneous.value && !is_feature("heterogeneous") {
-        true => Err(Error::NotInLibrary {
-            what: "a conversion between byte orders",
-            option: "--heterogeneous",
-        }),
-        false => Ok(()),
-    }
-}
-
-/// Returns the features that the composition needs. A part that is no feature of the package is always in it, but for
-/// what [`check`] refuses.
+/// Returns the features that the composition needs. A part that is no feature of the package is always in it.
 pub(super) fn of(composition: &Composition) -> Vec<&'static str> {
     let datatypes = match composition.datatypes.value {
         Level::None => "",
@@ -31,9 +15,12 @@ pub(super) fn of(composition: &Composition) -> Vec<&'static str> {
         Level::Contiguous => "datatypes-contiguous",
         Level::Full => "datatypes-full",
     };
+    // Values change their form one by one, which a layout tells.
+    let layouts =
+        composition.datatypes.value >= Level::Contiguous || composition.heterogeneous.value;
     let wanted = [
         (true, datatypes),
-        (composition.datatypes.value >= Level::Contiguous, "layouts"),
+        (layouts, "layouts"),
         (composition.rendezvous.value, "rendezvous"),
         (composition.buffering.value, "buffering"),
         (composition.any_source.value, "any-source"),

@@ -75,10 +75,7 @@ pub(crate) fn main(options: &Options, prefix: &Prefix) -> Result<u8, Error> {
     };
     let composition = decide(&facts, &told, EAGER);
     match options.emit {
-        Some(Emit::Features) => {
-            features::check(&composition)?;
-            tell(&features::of(&composition).join(","));
-        }
+        Some(Emit::Features) => tell(&features::of(&composition).join(",")),
         Some(Emit::Toml) => tell(&print::toml(&composition, &features::of(&composition))),
         None => tell(&format!(
             "{}{}",
@@ -94,9 +91,6 @@ const EAGER: u64 = pombo_mpi::message_header::EAGER as u64;
 
 /// Returns a line about the library that serves the composition.
 fn served(composition: &Composition, prefix: &Prefix) -> String {
-    if let Err(error) = features::check(composition) {
-        return format!("library       {:<11}{error}", "none");
-    }
     let features = features::of(composition);
     let name = features::name(&features);
     let archive = prefix.composition(&name);
@@ -120,7 +114,6 @@ pub(crate) fn library(
     let (files, options) = command_line::split(words);
     let facts = read(&files, prefix, &|_| Ok(compiler.to_vec()), &options)?;
     let composition = decide(&facts, told, EAGER);
-    features::check(&composition)?;
     let features = features::of(&composition);
     let name = features::name(&features);
     let archive = prefix.composition(&name);
@@ -198,7 +191,8 @@ fn read_compiled(
         file: file.to_owned(),
         why,
     })?;
-    let is_library = file.to_string_lossy().contains(".so");
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let is_library = name.ends_with(".so") || name.contains(".so.");
     // A library that does not use MPI may look up what it likes.
     if !is_library || found.of(Kind::Call).next().is_some() {
         facts.extend(found);
