@@ -115,6 +115,18 @@ fn guests_end_with_the_job() {
 }
 
 #[test]
+fn groups_and_mailboxes_have_no_spare_places() {
+    for (program, argument) in [("groups", "1"), ("mailboxes", "")] {
+        let file = directory(&format!("join-{program}")).join("job");
+        let mut command = pombo(["run", "-n", "2", "--spare", "1", "--job-file"]);
+        let file = command.arg(file).arg(example().with_file_name(program));
+        let outcome = finish(file.args(Some(argument).filter(|it| !it.is_empty())));
+        assert_ne!(outcome.code, 0);
+        assert!(outcome.err.contains("without --spare"), "{outcome:?}");
+    }
+}
+
+#[test]
 fn an_mpi_program_has_no_spare_places() {
     let directory = directory("join-mpi");
     let (source, program) = (directory.join("one.c"), directory.join("one"));

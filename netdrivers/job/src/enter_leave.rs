@@ -1,7 +1,7 @@
 //! Joins and leaves a job in one call each, for a program over [`Communicator`].
 
 use crate::job_channel::{JobChannel, Joined, WorldChannel, join};
-use crate::settings::check_own;
+use crate::settings::{SPARE, check_own};
 use crate::{JobError, Launcher};
 use pombo_kernel::{Communicator, Config, Error, Header, Memory, fingerprint};
 use pombo_netdrivers::mailbox::{self, Mailboxes, SizeClasses};
@@ -37,14 +37,25 @@ pub fn leave<H: Header, M: Memory, C: Config, const RANKS: usize>(
     Ok(())
 }
 
+const WITHOUT_SPARE: &str = "0 in a program with mailboxes: start the job without --spare";
+
 /// Joins the job as [`enter`] does, with mailboxes in place of a communicator. All ranks choose the same size classes.
 ///
 /// # Errors
-/// As [`enter`], and [`JobError::Kernel`] if the job has more ranks than mailboxes serve.
+/// As [`enter`], [`JobError::Variable`] if processes may join the job later, as some names would be kept by places that
+/// nobody has taken, and [`JobError::Kernel`] if the job has more ranks than mailboxes serve.
 pub fn enter_mailboxes<const RANKS: usize>(
     classes: SizeClasses,
 ) -> Result<(Mailboxes<JobChannel<RANKS>>, Option<Launcher>), JobError> {
-    let joined = join::<RANKS, NoBuffers>(check_own(), mailbox::fingerprint(classes));
+    let checked = check_own().and_then(|()| match SPARE.is_on() {
+        true => Err(JobError::variable(
+            SPARE.name(),
+            WITHOUT_SPARE,
+            SPARE.text(),
+        )),
+        false => Ok(()),
+    });
+    let joined = join::<RANKS, NoBuffers>(checked, mailbox::fingerprint(classes));
     let Joined {
         channel, launcher, ..
     } = joined.map_err(|refused| refused.abort(1))?;

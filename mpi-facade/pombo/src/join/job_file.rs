@@ -59,15 +59,15 @@ impl JobFile {
             hexadecimal(&self.key)
         );
         let new = PathBuf::from(format!("{}.{}", path.display(), std::process::id()));
-        let written = File::options()
+        let mut file = File::options()
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(&new)
-            .and_then(|mut file| {
-                file.set_permissions(Permissions::from_mode(0o600))?;
-                file.write_all(text.as_bytes())
-            })
+            .map_err(Error::file("write", path))?;
+        let written = file
+            .set_permissions(Permissions::from_mode(0o600))
+            .and_then(|()| file.write_all(text.as_bytes()))
             .and_then(|()| fs::rename(&new, path));
         written.map_err(|source| {
             let _ = fs::remove_file(&new);

@@ -18,7 +18,7 @@ use std::process::Child;
 use std::time::Instant;
 
 use clap::Args;
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, kill, raise};
 use nix::unistd::Pid;
 
 use crate::console::warn;
@@ -51,8 +51,8 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     let file = program::find(options.words[0].as_os_str(), Path::new("."))?;
     let file = std::path::absolute(&file).map_err(Error::file("find the directory of", file))?;
     let kill_timeout = kill_timeout()?;
-    let signals = Signals::block()?;
     let place = Place::ask(&options.job)?;
+    let signals = Signals::block()?;
     let mut program = place.start(&file, &options.words)?;
     let mut deadline = None;
     loop {
@@ -66,11 +66,17 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
                 }
             }
             // A terminal has sent these to the program as well.
-            Event::Signal(Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTSTP) => {}
+            Event::Signal(Signal::SIGINT | Signal::SIGQUIT) => {}
+            Event::Signal(Signal::SIGTSTP) => {
+                send(&program, Signal::SIGSTOP);
+                let _ = raise(Signal::SIGSTOP);
+            }
             Event::Signal(signal) => send(&program, signal),
             Event::Closed => {
                 warn("the job has ended; ending this program");
                 send(&program, Signal::SIGTERM);
+                // A stopped process handles no signal before it continues.
+                send(&program, Signal::SIGCONT);
                 deadline = Some(Instant::now() + kill_timeout);
             }
             Event::Late => send(&program, Signal::SIGKILL),

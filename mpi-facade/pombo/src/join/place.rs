@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::time::Duration;
 
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -19,6 +20,8 @@ use super::job_file::JobFile;
 use crate::error::Error;
 use crate::run::{allowed_cores, exec_shim};
 
+/// A launcher that does not answer for so long is stopped, or stuck in its output.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of the longest answer of a launcher.
 const LONGEST: u64 = 100;
 
@@ -47,6 +50,7 @@ impl Place {
         if launcher.uid() != file.owner() {
             return Err(Refusal::AnotherUser);
         }
+        connection.set_read_timeout(Some(ANSWER_TIMEOUT))?;
         connection.write_all(file.key())?;
         let answer = line(&connection)?;
         let mut numbers = answer.split(' ').map(|number| number.parse().ok());
@@ -55,7 +59,8 @@ impl Place {
             return Err(Refusal::of(&answer));
         };
         let memory = format!("/proc/{}/fd/{memory}", launcher.pid());
-        let memory = File::options().read(true).write(true).open(memory)?;
+        let memory = File::options().read(true).write(true).open(memory);
+        let memory = memory.map_err(Refusal::NoMemory)?;
         Ok(Place {
             connection,
             memory: inheritable(&memory)?,

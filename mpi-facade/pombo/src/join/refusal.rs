@@ -6,6 +6,7 @@ use std::io;
 /// The launcher's words.
 pub(super) const WRONG_KEY: &str = "wrong key";
 pub(super) const FULL: &str = "full";
+pub(super) const OVER: &str = "over";
 
 /// A reason.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) enum Refusal {
     WrongKey,
     /// All places have been given.
     Full,
+    /// The system does not let this process open the launcher's descriptor of the job's memory.
+    NoMemory(io::Error),
     /// A call of the system failed.
     System(io::Error),
 }
@@ -56,6 +59,13 @@ impl fmt::Display for Refusal {
             Refusal::Full => {
                 "all its places have been given, each of them once: start it with a larger --spare"
             }
+            Refusal::NoMemory(error) => {
+                return write!(
+                    f,
+                    "the system does not let it open the job's memory ({error}): start it as the launcher's user, outside \
+                     containers of its own"
+                );
+            }
             Refusal::System(error) => return error.fmt(f),
         })
     }
@@ -64,7 +74,9 @@ impl fmt::Display for Refusal {
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Refusal {
         match error.kind() {
-            io::ErrorKind::ConnectionRefused => Refusal::NoLauncher,
+            io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::BrokenPipe => Refusal::NoLauncher,
             _ => Refusal::System(error),
         }
     }

@@ -7,6 +7,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+
 use super::job_file::{JobFile, KEY};
 use super::refusal;
 use crate::error::Error;
@@ -34,6 +36,8 @@ pub(crate) struct JoinServer {
     /// The next free place, and the number of all: each is given once.
     next: usize,
     places: usize,
+    /// Whether the ranks that the job began with have ended.
+    is_over: bool,
 }
 
 /// A connection that has not named the key yet.
@@ -74,6 +78,7 @@ impl JoinServer {
             members: Vec::new(),
             next: first,
             places,
+            is_over: false,
         })
     }
 
@@ -88,6 +93,11 @@ impl JoinServer {
     /// Returns whether nobody who has joined is still there.
     pub(crate) fn is_empty(&self) -> bool {
         self.members.is_empty()
+    }
+
+    /// Gives no more places: there is nobody to meet.
+    pub(crate) fn close(&mut self) {
+        self.is_over = true;
     }
 
     /// Handles what has come, without waiting. Returns the places of processes that have ended without leaving.
@@ -114,9 +124,15 @@ impl JoinServer {
         lost
     }
 
+    /// Takes new connections, few at a time. Other users could not open the job's memory.
     fn accept(&mut self) {
-        while let Ok((connection, _)) = self.listener.accept() {
-            if connection.set_nonblocking(true).is_err() {
+        for _ in 0..MOST_PENDING {
+            let Ok((connection, _)) = self.listener.accept() else {
+                return;
+            };
+            let user = getsockopt(&connection, PeerCredentials).map(|who| who.uid());
+            let may_join = user.is_ok_and(|user| user == 0 || user == self.file.owner());
+            if !may_join || connection.set_nonblocking(true).is_err() {
                 continue;
             }
             if self.pending.len() == MOST_PENDING {
@@ -138,11 +154,12 @@ impl JoinServer {
         let is_known = key.len() == KEY && differences == 0;
         let answer = match is_known {
             false => refusal::WRONG_KEY.into(),
+            true if self.is_over => refusal::OVER.into(),
             true if self.next == self.places => refusal::FULL.into(),
             true => format!("{} {} {}", self.next, self.places, job.memory()),
         };
         let is_told = connection.write_all(format!("{answer}\n").as_bytes());
-        if is_told.is_ok() && is_known && self.next < self.places {
+        if is_told.is_ok() && is_known && !self.is_over && self.next < self.places {
             let place = self.next;
             self.next += 1;
             self.members.push(Member { place, connection });
@@ -169,6 +186,9 @@ fn read(connection: &mut UnixStream, into: &mut Vec<u8>) -> Connection {
 
 impl Drop for JoinServer {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        // Another job may have written its own in the meantime.
+        if JobFile::read(&self.path).is_ok_and(|file| file.key() == self.file.key()) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }

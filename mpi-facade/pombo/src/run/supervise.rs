@@ -154,6 +154,11 @@ impl Supervisor {
             self.turn(self.next_deadline())?;
             self.kill_late();
             self.watch();
+            if let Some(joins) = &mut self.joins
+                && self.ranks.iter().all(Rank::is_over)
+            {
+                joins.close();
+            }
         }
         if self.uses_mpi && self.ending.is_none() && !self.has_anybody_joined() {
             self.outputs.say(foreign::NOBODY_JOINED);

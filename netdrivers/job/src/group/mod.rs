@@ -63,7 +63,7 @@
 //! | requests in an entry | [`BATCH`] | the others are in the next |
 //! | entries kept for processes that lack them | [`HISTORY`] | who lacks more counts as out of reach |
 //! | messages of the agreement without credit or room | none: dropped | sent again after [`RESEND`] ns |
-//! | unread messages of a sender to a member | the kernel's credit | the sender waits, until its time-out |
+//! | unread messages of a sender to a member | the kernel's credit | the sender waits, until its time-out; no operation of the job completes meanwhile, as the agreement's messages to that member wait too |
 
 mod agreement;
 mod directory;

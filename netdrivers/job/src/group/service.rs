@@ -7,6 +7,7 @@ use super::frame::GroupHeader;
 use super::message::Message;
 use super::verdicts::Verdicts;
 use super::{GroupError, MESSAGE_LEN, RESEND};
+use crate::settings::SPARE;
 use alloc::vec::Vec;
 use core::time::Duration;
 use pombo_kernel::facade::{Inspect, PointToPointExt};
@@ -42,8 +43,11 @@ impl Groups {
     /// Creates the groups of this process; all processes of the job do so.
     ///
     /// # Errors
-    /// [`GroupError::TooManyProcesses`].
+    /// [`GroupError::TooManyProcesses`], [`GroupError::SparePlaces`].
     pub fn new(port: &mut impl GroupPort) -> Result<Self, GroupError> {
+        if SPARE.is_on() {
+            return Err(GroupError::SparePlaces);
+        }
         let channel = port.channel_below();
         Ok(Groups {
             agreement: Agreement::new(channel.me(), channel.peers())?,
