@@ -103,6 +103,9 @@ const BY_NOTHING: usize = 3;
 /// The bits of all size classes.
 pub(super) const LETTERS: u64 = ((1 << CLASSES) - 1) << FIRST_CLASS;
 
+/// The bits of all replies.
+const REPLIES: u64 = 1 << KNOWN | 1 << UNKNOWN | 1 << TAKEN | 1 << NO_ROOM;
+
 impl Wanted {
     fn new(by: u8, classes: u64) -> Self {
         Wanted {
@@ -143,8 +146,13 @@ impl Wanted {
         Wanted {
             number: number.into(),
             from: from.0.into(),
-            ..Self::new(REPLY, 1 << KNOWN | 1 << UNKNOWN | 1 << TAKEN | 1 << NO_ROOM)
+            ..Self::new(REPLY, REPLIES)
         }
+    }
+
+    /// Returns the pattern of replies to any request.
+    pub(super) fn any_reply() -> Self {
+        Self::new(ANYTHING, REPLIES)
     }
 
     /// Returns the pattern of requests and notices.
@@ -226,6 +234,7 @@ mod tests {
             1 => Wanted::classes_of(0b11 << class, address),
             2 => Wanted::stale(address),
             3 => Wanted::reply(address.peer, number),
+            4 => Wanted::any_reply(),
             _ => Wanted::request(),
         }
     }
@@ -234,7 +243,7 @@ mod tests {
         /// Checks the contract of classes: a pattern that matches has the key of the header.
         #[test]
         fn what_matches_has_the_key(
-            kind in 0_u8..5, class in 3_u8..7, one in (0_u16..3, 0_u16..3, 0_u16..3),
+            kind in 0_u8..6, class in 3_u8..7, one in (0_u16..3, 0_u16..3, 0_u16..3),
             other in (0_u16..3, 0_u16..3, 0_u16..3), kinds in proptest::sample::select(&[3, 4, 5, LARGE, REGISTER, GONE, KNOWN, TAKEN][..]),
             numbers in (0_u32..3, 0_u32..3),
         ) {

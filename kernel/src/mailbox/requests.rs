@@ -63,6 +63,8 @@ pub(super) struct NameService<C: Config> {
     /// A reply that found no memory for its copy. Nothing else is answered before.
     unsent: Option<(Peer, Mail, [u8; OWNER])>,
     number: u32,
+    /// Withdrawn requests whose replies may still come.
+    withdrawn: u32,
     gone: [Option<Address>; GONE_KNOWN],
     next_gone: usize,
 }
@@ -80,6 +82,7 @@ impl<C: Config> NameService<C> {
             first: 0,
             unsent: None,
             number: 0,
+            withdrawn: 0,
             gone: [None; GONE_KNOWN],
             next_gone: 0,
         };
@@ -153,6 +156,28 @@ impl<C: Config> NameService<C> {
         })
     }
 
+    /// Withdraws the receive of a reply. The reply itself is dropped when it comes.
+    pub(super) fn withdraw<B: Buffers>(&mut self, control: &mut impl Port<B, C>, reply: Ticket) {
+        let had_come = !matches!(control.peek(reply), Ok(None));
+        let _ = control.release(reply);
+        self.withdrawn += u32::from(!had_come);
+    }
+
+    /// Drops replies to withdrawn requests. The receive of a reply is posted before its request leaves, so a reply without
+    /// one is of these.
+    #[cold]
+    fn drop_withdrawn<B: Buffers>(&mut self, control: &mut impl Port<B, C>) -> Result<(), Error> {
+        while let Some((ticket, _)) = control.matched_probe(Wanted::any_reply())? {
+            let nothing = B::provide(None, OWNER, Use::Class);
+            let nothing = nothing.ok_or(Error::NoMemory { bytes: OWNER })?;
+            let posted = control.irecv_matched(ticket, nothing);
+            posted.map_err(|refused| refused.error)?;
+            let _ = control.release(ticket);
+            self.withdrawn = self.withdrawn.saturating_sub(1);
+        }
+        Ok(())
+    }
+
     /// Tells the keeper of a name that its mailbox is gone, as far as that is possible.
     pub(super) fn forget<B: Buffers>(
         &mut self,
@@ -191,6 +216,9 @@ impl<C: Config> NameService<C> {
     /// # Errors
     /// [`Error::Kernel`]: the channel is broken.
     pub(super) fn serve<B: Buffers>(&mut self, control: &mut impl Port<B, C>) -> Result<(), Error> {
+        if self.withdrawn > 0 {
+            self.drop_withdrawn(control)?;
+        }
         while self.has_replied(control)? {
             let place = &mut self.receives[self.first];
             let ticket = match *place {

@@ -378,34 +378,34 @@ impl<B: Buffers> Slot<B> {
         &mut self,
         control: &mut impl Port<B, C>,
     ) -> Result<Option<Letter<B::In>>, super::Error> {
-        if let Large::None = self.large {
-            let pattern = Wanted::class_of(LARGE, self.address);
-            let Some((ticket, announced)) = control.matched_probe(pattern)? else {
+        loop {
+            if let Large::None = self.large {
+                let pattern = Wanted::class_of(LARGE, self.address);
+                let Some((ticket, announced)) = control.matched_probe(pattern)? else {
+                    return Ok(None);
+                };
+                self.large = Large::Announced(ticket, announced.len());
+            }
+            if let Large::Announced(ticket, bytes) = self.large {
+                let buffer = B::provide(self.spare.take(), bytes, Use::Large);
+                let buffer = buffer.ok_or(super::Error::NoMemory { bytes })?;
+                let posted = control.irecv_matched(ticket, buffer);
+                posted.map_err(|refused| refused.error)?;
+                self.large = Large::Arriving(ticket);
+            }
+            let Large::Arriving(ticket) = self.large else {
                 return Ok(None);
             };
-            self.large = Large::Announced(ticket, announced.len());
-        }
-        if let Large::Announced(ticket, bytes) = self.large {
-            let buffer = B::provide(self.spare.take(), bytes, Use::Large);
-            let buffer = buffer.ok_or(super::Error::NoMemory { bytes })?;
-            let posted = control.irecv_matched(ticket, buffer);
-            posted.map_err(|refused| refused.error)?;
-            self.large = Large::Arriving(ticket);
-        }
-        let Large::Arriving(ticket) = self.large else {
-            return Ok(None);
-        };
-        let Some(completed) = control.claim(ticket)? else {
-            return Ok(None);
-        };
-        self.large = Large::None;
-        match self.letter(LARGE, completed) {
-            Some((letter, true)) => Ok(Some(letter)),
-            Some((letter, false)) => {
-                self.spare = Some(letter.buffer);
-                Ok(None)
+            let Some(completed) = control.claim(ticket)? else {
+                return Ok(None);
+            };
+            self.large = Large::None;
+            match self.letter(LARGE, completed) {
+                Some((letter, true)) => return Ok(Some(letter)),
+                // Its sender is lost, or has taken it back: another one may be announced.
+                Some((letter, false)) => self.spare = Some(letter.buffer),
+                None => return Ok(None),
             }
-            None => Ok(None),
         }
     }
 

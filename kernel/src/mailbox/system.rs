@@ -203,6 +203,10 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             }
             Err(error) => {
                 slot.life = Life::Free;
+                // A keeper that is lost may have granted the name, and told others.
+                if let Error::Kernel(_) = error {
+                    self.bury(usize::from(address.index));
+                }
                 Err(error)
             }
         })
@@ -215,9 +219,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         let peers = self.endpoint.peers();
         let control = &mut self.endpoint.port::<CONTROL>();
         self.names.forget(control, peers, request.name(), address);
-        if let Some(slot) = self.slots.as_mut().get_mut(usize::from(address.index)) {
-            slot.life = Life::Free;
-        }
+        // Others may have found it, and post to it.
+        self.bury(usize::from(address.index));
     }
 
     /// Asks which mailbox has a name; [`System::found`] tells.
@@ -241,7 +244,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// Gives a request up whose reply has not come.
     pub fn withdraw(&mut self, request: &Request) {
         if let Some(ticket) = request.reply() {
-            let _ = self.endpoint.port::<CONTROL>().release(ticket);
+            self.names
+                .withdraw(&mut self.endpoint.port::<CONTROL>(), ticket);
         }
     }
 
@@ -252,10 +256,25 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// [`Error::Vanished`], [`Error::NotHere`].
     pub fn destroy(&mut self, address: Address) -> Result<(), Error> {
         let peers = self.endpoint.peers();
-        let slot = live(self.slots.as_mut(), self.endpoint.me(), address)?;
+        let name = live(self.slots.as_mut(), self.endpoint.me(), address)?.name;
+        self.bury(usize::from(address.index));
+        let control = &mut self.endpoint.port::<CONTROL>();
+        self.names.forget(control, peers, &name, address);
+        let others = (0..peers as u16).map(Peer);
+        for peer in others.filter(|peer| *peer != address.peer) {
+            self.names.tell_gone(control, peer, address);
+        }
+        Ok(())
+    }
+
+    /// Ends a mailbox: receives of it are withdrawn, and messages to it are dropped from now on.
+    fn bury(&mut self, index: usize) {
+        let Some(slot) = self.slots.as_mut().get_mut(index) else {
+            return;
+        };
         slot.life = Life::Free;
         self.buried += usize::from(slot.buried.is_none());
-        slot.buried = Some(address);
+        slot.buried = Some(slot.address);
         let letters = &mut self.endpoint.port::<LETTERS>();
         slot.stop(letters);
         slot.stop_stale(letters, LETTERS);
@@ -264,12 +283,6 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         slot.stop_large(control);
         slot.stop_stale(control, CONTROL);
         slot.drop_stale(control, CONTROL);
-        self.names.forget(control, peers, &slot.name, address);
-        let others = (0..peers as u16).map(Peer);
-        for peer in others.filter(|peer| *peer != address.peer) {
-            self.names.tell_gone(control, peer, address);
-        }
-        Ok(())
     }
 
     /// Drops messages to destroyed mailboxes, and tells their senders: of some mailboxes in every round, until all have had
