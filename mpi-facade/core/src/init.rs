@@ -57,17 +57,17 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     channel
         .memory()
         .set_single_copy(single_copy.map_err(|error| refuse(&error))?);
-    if !settings::SHM_RING_RESTART.is_on() {
+    if !switch(settings::SHM_RING_RESTART)? {
         channel.memory().disable_ring_restart();
     }
-    channel.memory().set_mail(settings::SHM_MAIL.is_on());
+    channel.memory().set_mail(switch(settings::SHM_MAIL)?);
     let limits = Limits {
         credit: Some(told(settings::UNEXPECTED_CREDIT)? as u32),
         eager: Some(told(settings::EAGER_LIMIT)?),
         copies: Some(told(settings::SEND_BUFFER_BYTES)?),
     };
     let (own, size) = (channel.me(), channel.peers());
-    let kernel = Kernel::new(channel, limits, settings::DIRECT_RECEIVE.is_on())?;
+    let kernel = Kernel::new(channel, limits, switch(settings::DIRECT_RECEIVE)?)?;
     let threads = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_SERIALIZED);
     let objects = Objects::new(Comms::new(own, size, &hosts));
     let world = World::new(kernel, objects, hosts, launcher);
@@ -180,6 +180,10 @@ fn report(world: &mut World) {
 
 fn told(variable: &Variable) -> Result<usize, Error> {
     variable.number().map_err(|error| refuse(&error))
+}
+
+fn switch(variable: &Variable) -> Result<bool, Error> {
+    variable.switch().map_err(|error| refuse(&error))
 }
 
 /// Prints the reason of a refused join, then ends the job with this process's exit code.

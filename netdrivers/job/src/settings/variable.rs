@@ -37,6 +37,18 @@ impl Variable {
         self.text().unwrap_or(self.default) == "1"
     }
 
+    /// Returns the same of a variable that nobody has checked before.
+    ///
+    /// # Errors
+    /// [`JobError::Variable`]: it is neither.
+    pub fn switch(&self) -> Result<bool, JobError> {
+        self.read(|text| match text {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        })
+    }
+
     /// Parses the value, or its default.
     pub fn read<T>(&self, parse: impl FnOnce(&'static str) -> Option<T>) -> Result<T, JobError> {
         parse(self.text().unwrap_or(self.default)).ok_or_else(|| self.wrong())
