@@ -1,5 +1,6 @@
 //! What mailboxes cost above the kernel: round trips of 9 bytes and of 1 MiB between two threads over shared memory,
-//! interleaved with the kernel's own, as ratios of medians. `cargo bench -p pombo-netdrivers --bench mailbox`.
+//! interleaved with the kernel's own, as ratios of medians. `cargo bench -p pombo-netdrivers --bench mailbox`. With the
+//! argument `kernel` or `mailboxes` one thread plays both ends, for a count of instructions.
 
 use pombo_kernel::prelude::*;
 use pombo_netdrivers::mailbox::{Mailbox, Mailboxes, Mailing, Message, SizeClasses};
@@ -96,6 +97,28 @@ fn long(one: &Pair, other: &Pair) -> f64 {
     timed(LONG_TRIPS, || trip(one, true), || trip(other, false))
 }
 
+/// Makes round trips of both ends in one thread.
+fn count(comms: &mut [Comm; 2], pairs: &[Pair; 2], of_kernel: bool) {
+    let tag = Plain { tag: 1.into() };
+    let [one, other] = comms;
+    let mut bytes = [0; 9];
+    let (mut sent, mut got) = (Message::new(), Message::new());
+    sent.pack(1_u64);
+    for _ in 0..SHORT_TRIPS {
+        if of_kernel {
+            one.send(Peer(1), tag, &bytes).expect("sent");
+            other.recv(Exact(tag).into(), &mut bytes).expect("received");
+            other.send(Peer(0), tag, &bytes).expect("sent");
+            one.recv(Exact(tag).into(), &mut bytes).expect("received");
+        } else {
+            for ((_, to), (mine, _)) in pairs.iter().zip(pairs.iter().rev()) {
+                to.post(&mut sent).expect("posted");
+                mine.retrieve(&mut got).expect("retrieved");
+            }
+        }
+    }
+}
+
 /// Returns two processes' mailboxes, each with its own and a clone of the other's.
 fn mailboxes() -> ([Rank; 2], [Pair; 2]) {
     let ranks = pair().map(|shm| Rank::new(shm, SizeClasses::default()).expect("it fits"));
@@ -128,7 +151,11 @@ fn median(mut times: Vec<f64>) -> f64 {
 
 fn main() {
     let mut comms = pair().map(|shm| Comm::new(shm).expect("it fits"));
-    let (ranks, [one, other]) = mailboxes();
+    let (ranks, pairs) = mailboxes();
+    if let Some(of) = std::env::args().find(|it| it == "kernel" || it == "mailboxes") {
+        return count(&mut comms, &pairs, of == "kernel");
+    }
+    let [one, other] = pairs;
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
         times[0].push(kernel(&mut comms, SHORT_TRIPS, 9));
