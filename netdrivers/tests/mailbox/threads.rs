@@ -137,7 +137,7 @@ fn a_buffer_is_used_again_in_order() {
         next += many;
     };
     let mut expected = 0_u32;
-    for (many, classes) in [
+    let steps = [
         (1, 1),
         (1, 1),
         (3, 1),
@@ -146,7 +146,9 @@ fn a_buffer_is_used_again_in_order() {
         (1, 1),
         (3, 2),
         (1, 2),
-    ] {
+    ];
+    for (step, (many, classes)) in steps.into_iter().enumerate() {
+        let place = message.bytes().as_ptr();
         post(many, classes);
         for _ in 0..many {
             let retrieved = mailbox.retrieve_timeout(&mut message, LONG);
