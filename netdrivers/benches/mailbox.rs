@@ -13,7 +13,10 @@ header! { struct Plain { tag: U32 } }
 /// Many and short, so that some are not disturbed.
 const ROUNDS: usize = 400;
 const SHORT_TRIPS: usize = 500;
-const LONG_TRIPS: usize = 2;
+/// For a count of instructions.
+const COUNTED_TRIPS: usize = 10_000;
+const LONG_TRIPS: usize = 40;
+const LONG_ROUNDS: usize = 11;
 const LONG: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -29,10 +32,17 @@ fn pair() -> [Shm; 2] {
     })
 }
 
-/// Returns nanoseconds of half a trip, as both ends run.
+/// Returns nanoseconds of half a trip, as both ends run: from when the other end is there.
 fn timed(trips: usize, one: impl FnOnce(), other: impl FnOnce() + Send) -> f64 {
+    let is_there = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(other);
+        scope.spawn(|| {
+            is_there.store(true, Ordering::Release);
+            other();
+        });
+        while !is_there.load(Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
         let start = Instant::now();
         one();
         start.elapsed().as_nanos() as f64 / (2 * trips) as f64
@@ -98,14 +108,15 @@ fn long(one: &Pair, other: &Pair) -> f64 {
     timed(LONG_TRIPS, || trip(one, true), || trip(other, false))
 }
 
-/// Makes round trips of both ends in one thread.
-fn count(comms: &mut [Comm; 2], pairs: &[Pair; 2], of_kernel: bool) {
+/// Makes round trips of both ends in one thread; returns nanoseconds of half a trip.
+fn alone(trips: usize, comms: &mut [Comm; 2], pairs: &[Pair; 2], of_kernel: bool) -> f64 {
     let tag = Plain { tag: 1.into() };
     let [one, other] = comms;
     let mut bytes = [0; 9];
     let (mut sent, mut got) = (Message::new(), [(); 2].map(|()| Message::new()));
     sent.pack(1_u64);
-    for _ in 0..SHORT_TRIPS {
+    let start = Instant::now();
+    for _ in 0..trips {
         if of_kernel {
             one.send(Peer(1), tag, &bytes).expect("sent");
             other.recv(Exact(tag).into(), &mut bytes).expect("received");
@@ -119,6 +130,7 @@ fn count(comms: &mut [Comm; 2], pairs: &[Pair; 2], of_kernel: bool) {
             }
         }
     }
+    start.elapsed().as_nanos() as f64 / (2 * trips) as f64
 }
 
 /// Returns two processes' mailboxes, each with its own and a clone of the other's.
@@ -164,13 +176,27 @@ fn main() {
     let mut comms = pair().map(|shm| Comm::new(shm).expect("it fits"));
     let (ranks, pairs) = mailboxes();
     if let Some(of) = std::env::args().find(|it| it == "kernel" || it == "mailboxes") {
-        return count(&mut comms, &pairs, of == "kernel");
+        alone(COUNTED_TRIPS, &mut comms, &pairs, of == "kernel");
+        return;
     }
+    let mut times = [const { Vec::new() }; 2];
+    for _ in 0..ROUNDS {
+        times[0].push(alone(SHORT_TRIPS, &mut comms, &pairs, true));
+        times[1].push(alone(SHORT_TRIPS, &mut comms, &pairs, false));
+    }
+    let [alone_kernel, alone_mail] = times.map(typical);
+    print(
+        "9 bytes, one thread plays both ends",
+        alone_kernel,
+        alone_mail,
+    );
     let [one, other] = pairs;
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
         times[0].push(kernel(&mut comms, SHORT_TRIPS, 9));
         times[1].push(short(&one, &other));
+    }
+    for _ in 0..LONG_ROUNDS {
         times[2].push(kernel(&mut comms, LONG_TRIPS, LONG));
         times[3].push(long(&one, &other));
     }
