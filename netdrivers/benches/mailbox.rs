@@ -1,5 +1,6 @@
 //! What mailboxes cost above the kernel: round trips of 9 bytes and of 1 MiB between two threads over shared memory,
-//! interleaved with the kernel's own, as ratios of medians. `cargo bench -p pombo-netdrivers --bench mailbox`.
+//! interleaved with the kernel's own, as ratios of medians and of the least times. `cargo bench -p pombo-netdrivers --bench mailbox`. With the
+//! argument `kernel` or `mailboxes` one thread plays both ends, for a count of instructions.
 
 use pombo_kernel::prelude::*;
 use pombo_netdrivers::mailbox::{Mailbox, Mailboxes, Mailing, Message, SizeClasses};
@@ -9,9 +10,13 @@ use std::time::{Duration, Instant};
 
 header! { struct Plain { tag: U32 } }
 
-const ROUNDS: usize = 15;
-const SHORT_TRIPS: usize = 10_000;
+/// Many and short, so that some are not disturbed.
+const ROUNDS: usize = 400;
+const SHORT_TRIPS: usize = 500;
+/// For a count of instructions.
+const COUNTED_TRIPS: usize = 10_000;
 const LONG_TRIPS: usize = 40;
+const LONG_ROUNDS: usize = 11;
 const LONG: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -27,10 +32,17 @@ fn pair() -> [Shm; 2] {
     })
 }
 
-/// Returns nanoseconds of half a trip, as both ends run.
+/// Returns nanoseconds of half a trip, as both ends run: from when the other end is there.
 fn timed(trips: usize, one: impl FnOnce(), other: impl FnOnce() + Send) -> f64 {
+    let is_there = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(other);
+        scope.spawn(|| {
+            is_there.store(true, Ordering::Release);
+            other();
+        });
+        while !is_there.load(Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
         let start = Instant::now();
         one();
         start.elapsed().as_nanos() as f64 / (2 * trips) as f64
@@ -96,6 +108,31 @@ fn long(one: &Pair, other: &Pair) -> f64 {
     timed(LONG_TRIPS, || trip(one, true), || trip(other, false))
 }
 
+/// Makes round trips of both ends in one thread; returns nanoseconds of half a trip.
+fn alone(trips: usize, comms: &mut [Comm; 2], pairs: &[Pair; 2], of_kernel: bool) -> f64 {
+    let tag = Plain { tag: 1.into() };
+    let [one, other] = comms;
+    let mut bytes = [0; 9];
+    let (mut sent, mut got) = (Message::new(), [(); 2].map(|()| Message::new()));
+    sent.pack(1_u64);
+    let start = Instant::now();
+    for _ in 0..trips {
+        if of_kernel {
+            one.send(Peer(1), tag, &bytes).expect("sent");
+            other.recv(Exact(tag).into(), &mut bytes).expect("received");
+            other.send(Peer(0), tag, &bytes).expect("sent");
+            one.recv(Exact(tag).into(), &mut bytes).expect("received");
+        } else {
+            let ends = pairs.iter().zip(pairs.iter().rev());
+            for (((_, to), (mine, _)), got) in ends.zip(&mut got) {
+                to.post(&mut sent).expect("posted");
+                mine.retrieve(got).expect("retrieved");
+            }
+        }
+    }
+    start.elapsed().as_nanos() as f64 / (2 * trips) as f64
+}
+
 /// Returns two processes' mailboxes, each with its own and a clone of the other's.
 fn mailboxes() -> ([Rank; 2], [Pair; 2]) {
     let ranks = pair().map(|shm| Rank::new(shm, SizeClasses::default()).expect("it fits"));
@@ -121,46 +158,64 @@ fn mailboxes() -> ([Rank; 2], [Pair; 2]) {
     (ranks, pairs)
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
+/// Returns the median and the least.
+fn typical(mut times: Vec<f64>) -> [f64; 2] {
     times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    [times[times.len() / 2], times[0]]
+}
+
+fn print(what: &str, [kernel, least_kernel]: [f64; 2], [mail, least_mail]: [f64; 2]) {
+    println!(
+        "{what}: kernel {kernel:.0} ns, mailboxes {mail:.0} ns, ratio {:.2}; at least {least_kernel:.0} and {least_mail:.0} ns, ratio {:.2}",
+        mail / kernel,
+        least_mail / least_kernel
+    );
 }
 
 fn main() {
     let mut comms = pair().map(|shm| Comm::new(shm).expect("it fits"));
-    let (ranks, [one, other]) = mailboxes();
+    let (ranks, pairs) = mailboxes();
+    if let Some(of) = std::env::args().find(|it| it == "kernel" || it == "mailboxes") {
+        alone(COUNTED_TRIPS, &mut comms, &pairs, of == "kernel");
+        return;
+    }
+    let mut times = [const { Vec::new() }; 2];
+    for _ in 0..ROUNDS {
+        times[0].push(alone(SHORT_TRIPS, &mut comms, &pairs, true));
+        times[1].push(alone(SHORT_TRIPS, &mut comms, &pairs, false));
+    }
+    let [alone_kernel, alone_mail] = times.map(typical);
+    print(
+        "9 bytes, one thread plays both ends",
+        alone_kernel,
+        alone_mail,
+    );
+    let [one, other] = pairs;
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
         times[0].push(kernel(&mut comms, SHORT_TRIPS, 9));
         times[1].push(short(&one, &other));
+    }
+    for _ in 0..LONG_ROUNDS {
         times[2].push(kernel(&mut comms, LONG_TRIPS, LONG));
         times[3].push(long(&one, &other));
     }
-    let [short_kernel, short_mail, long_kernel, long_mail] = times.map(median);
-    let threads = AtomicBool::new(false);
+    let [short_kernel, short_mail, long_kernel, long_mail] = times.map(typical);
+    print("9 bytes, half a round trip", short_kernel, short_mail);
+    print("1 MiB, half a round trip", long_kernel, long_mail);
+    let is_over = AtomicBool::new(false);
     let mut received = Vec::new();
     std::thread::scope(|scope| {
         for rank in &ranks {
-            let is_over = || threads.load(Ordering::Acquire);
+            let is_over = || is_over.load(Ordering::Acquire);
             scope.spawn(move || rank.serve(is_over).expect("the channel works"));
         }
         for _ in 0..3 {
             received.push(short(&one, &other));
         }
-        threads.store(true, Ordering::Release);
+        is_over.store(true, Ordering::Release);
         ranks.iter().for_each(Rank::wake);
     });
-    let received = median(received);
-    println!(
-        "9 bytes, half a round trip: kernel {short_kernel:.0} ns, mailboxes {short_mail:.0} ns, ratio {:.2}",
-        short_mail / short_kernel
-    );
-    println!(
-        "  with receiver threads (four threads in all): {received:.0} ns, ratio {:.2}",
-        received / short_kernel
-    );
-    println!(
-        "1 MiB, half a round trip: kernel {long_kernel:.0} ns, mailboxes {long_mail:.0} ns, ratio {:.2}",
-        long_mail / long_kernel
-    );
+    let what = "9 bytes, with receiver threads (four threads in all)";
+    print(what, short_kernel, typical(received));
 }

@@ -1,7 +1,8 @@
 //! A blocking receive without an operation, a loan, or an entry in a queue: while the queues are empty the call itself
 //! is the only receive, so it compares each frame with its own pattern and copies the first that matches from the
-//! channel into the buffer. The first frame that does not match ends that; the caller then posts the receive. Only
-//! [`Engine::recv_direct`](super::engine::Engine::recv_direct) uses this module.
+//! channel into the buffer. The first frame that does not match ends that; the caller then posts the receive. A posted
+//! receive that no message has matched shows that as well for its own pattern: nothing in the queues matches it. Only
+//! [`Engine`](super::engine::Engine) uses this module.
 
 use super::peer_state::sends_byte_order;
 use super::receive_path::eager_frame;
@@ -163,10 +164,16 @@ impl<H: Header, C: Config> State<H, C> {
             state.is_some_and(|state| !state.dead)
         };
         <C::Matcher as Matcher>::QUEUES
-            && !<C::Transfer as Transfer>::HINTS
             && self.expected.len() == 0
             && self.unexpected.len() == 0
             && pattern.source().is_none_or(can_send)
+            && self.knows_all_receives()
+    }
+
+    /// Returns whether no peer knows of receives or is asked for messages.
+    #[inline]
+    pub(super) fn knows_all_receives(&self) -> bool {
+        !<C::Transfer as Transfer>::HINTS
             && !self.probes.get().is_some_and(|probes| probes.is_in_use())
     }
 

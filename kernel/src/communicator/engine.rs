@@ -167,9 +167,35 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         into: &mut impl Sink,
         polls: u32,
     ) -> Result<Option<Received<H, C>>, Error> {
-        if !self.state.allows_direct_receive(pattern) {
-            return Ok(None);
+        match self.state.allows_direct_receive(pattern) {
+            true => self.poll_direct(pattern, into, polls),
+            false => Ok(None),
         }
+    }
+
+    /// Receives as [`Engine::recv_direct`] the message that a posted receive waits for, which stays posted.
+    #[inline(always)]
+    pub(super) fn recv_instead(
+        &mut self,
+        posted: Ticket,
+        into: &mut impl Sink,
+        polls: u32,
+    ) -> Result<Option<Received<H, C>>, Error> {
+        match self.state.posted_pattern(posted) {
+            Some(pattern) if self.state.knows_all_receives() => {
+                self.poll_direct(&pattern, into, polls)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    #[inline(always)]
+    fn poll_direct(
+        &mut self,
+        pattern: &H::Pattern,
+        into: &mut impl Sink,
+        polls: u32,
+    ) -> Result<Option<Received<H, C>>, Error> {
         for idle in 0..polls {
             let (state, buffers) = (&mut *self.state, &mut *self.buffers);
             let mut receive = DirectReceive::new(state, buffers, pattern, into);

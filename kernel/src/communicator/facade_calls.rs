@@ -47,6 +47,23 @@ pub trait PointToPointExt: PointToPoint {
         self.engine().recv_direct(pattern, into, polls)
     }
 
+    /// Receives the message that would match the posted receive of this ticket, if it arrives next, into another buffer;
+    /// the receive stays posted. It is for a caller with buffers of one kind, to which all receives belong that the
+    /// message could match. Returns `None` if the receive has matched, when anything else has arrived, or after `polls`
+    /// polls.
+    ///
+    /// # Errors
+    /// [`Error::Channel`].
+    #[inline(always)]
+    fn recv_instead(
+        &mut self,
+        posted: Ticket,
+        into: &mut impl Sink,
+        polls: u32,
+    ) -> Result<Option<Received<Self::Header, Self::Config>>, Error> {
+        self.engine().recv_instead(posted, into, polls)
+    }
+
     /// Posts a receive as [`PointToPoint::irecv`], inlined into callers that post many.
     ///
     /// # Errors

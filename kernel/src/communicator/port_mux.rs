@@ -8,6 +8,7 @@ use crate::channel::{Arrival, Channel, ChannelError, Cookie, Event, FrameHandler
 use crate::error::Error;
 use crate::header::Peer;
 use crate::memory::Part;
+use core::marker::PhantomData;
 
 /// The transmit side of one port.
 pub trait PortTx {
@@ -79,10 +80,12 @@ pub struct NumberedTx<'a, L> {
 }
 
 impl<L: Channel> PortTx for NumberedTx<'_, L> {
+    #[inline]
     fn limit(&self, to: Peer) -> usize {
         self.channel.limit(to) - 1
     }
 
+    #[inline(always)]
     fn try_send_inline(
         &mut self,
         to: Peer,
@@ -134,7 +137,7 @@ pub trait OtherPorts<L: Channel> {
     fn has(&self, port: u8) -> bool;
 
     /// Passes an event to the port of that number; drops it if there is no such port.
-    fn handle(&mut self, port: u8, event: Event<Demuxed<L::Arrival<'_>>>);
+    fn handle<A: Arrival>(&mut self, port: u8, event: Event<Demuxed<A>>);
 
     /// Reports the loss of a peer to all ports.
     fn lose(&mut self, peer: Peer);
@@ -206,15 +209,19 @@ impl<L: Channel> PortMux<L> for SinglePort {
 }
 
 /// The multiplexer of one of several ports: its number, and the other ports.
-pub struct MultiPort<'a, L>(pub(crate) u8, pub(crate) &'a mut dyn OtherPorts<L>);
+pub struct MultiPort<'a, O>(pub(crate) u8, pub(crate) &'a mut O);
 
-impl<L: Channel> PortMux<L> for MultiPort<'_, L> {
-    type PortTx<'x> = NumberedTx<'x, L>;
+impl<L: Channel, O: OtherPorts<L>> PortMux<L> for MultiPort<'_, O> {
+    type PortTx<'x>
+        = NumberedTx<'x, L>
+    where
+        L: 'x;
     type Reborrowed<'x>
-        = MultiPort<'x, L>
+        = MultiPort<'x, O>
     where
         Self: 'x;
 
+    #[inline]
     fn tx<'x>(&self, channel: &'x mut L) -> NumberedTx<'x, L> {
         NumberedTx {
             channel,
@@ -222,43 +229,73 @@ impl<L: Channel> PortMux<L> for MultiPort<'_, L> {
         }
     }
 
+    #[inline]
     fn poll(&mut self, channel: &mut L, handler: &mut impl FrameHandler) -> Result<bool, Error> {
         let MultiPort(port, others) = self;
-        let moved = channel.poll(|event| match event {
-            Event::Arrival(arrival) => {
-                let Some(&[to]) = arrival.head(1) else { return };
-                let demuxed = Event::Arrival(Demuxed(arrival));
-                if to == *port {
-                    handler.handle(demuxed);
-                } else {
-                    others.handle(to, demuxed);
-                }
-            }
-            Event::Completed(Cookie(bits)) => {
-                let to = (bits >> PORT_SHIFT) as u8;
-                let bits = bits & !(0xff << PORT_SHIFT);
-                let on_completed = Event::Completed(Cookie(bits.rotate_left(32)));
-                if to == *port {
-                    handler.handle::<Demuxed<L::Arrival<'_>>>(on_completed);
-                } else {
-                    others.handle(to, on_completed);
-                }
-            }
-            // No single copy was offered, so nothing is to be resent.
-            Event::Again(_) => {}
-            Event::PeerLost(peer) => {
-                handler.handle::<Demuxed<L::Arrival<'_>>>(Event::PeerLost(peer));
-                others.lose(peer);
-            }
-        })?;
-        Ok(moved)
+        Ok(channel.poll_with(&mut Demux {
+            port: *port,
+            handler,
+            others: *others,
+            channel: PhantomData,
+        })?)
     }
 
+    #[inline]
     fn flush_others(&mut self, channel: &mut L) -> Result<bool, Error> {
         self.1.flush(channel)
     }
 
-    fn reborrow(&mut self) -> MultiPort<'_, L> {
+    #[inline]
+    fn reborrow(&mut self) -> MultiPort<'_, O> {
         MultiPort(self.0, &mut *self.1)
+    }
+}
+
+/// Passes each event to the port of its number.
+struct Demux<'a, L, H, O> {
+    port: u8,
+    handler: &'a mut H,
+    others: &'a mut O,
+    channel: PhantomData<fn(&mut L)>,
+}
+
+impl<L: Channel, H: FrameHandler, O: OtherPorts<L>> FrameHandler for Demux<'_, L, H, O> {
+    #[inline]
+    fn handle<A: Arrival>(&mut self, event: Event<A>) {
+        let (to, event) = match event {
+            Event::Arrival(arrival) => {
+                let Some(&[to]) = arrival.head(1) else { return };
+                (to, Event::Arrival(Demuxed(arrival)))
+            }
+            Event::Completed(Cookie(bits)) => {
+                let to = (bits >> PORT_SHIFT) as u8;
+                let bits = bits & !(0xff << PORT_SHIFT);
+                (to, Event::Completed(Cookie(bits.rotate_left(32))))
+            }
+            // No single copy was offered, so nothing is to be resent.
+            Event::Again(_) => return,
+            Event::PeerLost(peer) => {
+                self.others.lose(peer);
+                return self.handler.handle::<A>(Event::PeerLost(peer));
+            }
+        };
+        match to == self.port {
+            true => self.handler.handle(event),
+            false => self.others.handle(to, event),
+        }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
+        // Frames of other ports come as events.
+        match frame.split_first() {
+            Some((to, frame)) if *to == self.port => self.handler.take(from, frame),
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn is_satisfied(&self) -> bool {
+        self.handler.is_satisfied()
     }
 }

@@ -13,7 +13,7 @@ use super::post::Mode;
 use super::scope::Scope;
 use super::state::State;
 use crate::aspect::{Counters, Datatypes, Statistics};
-use crate::channel::{Channel, Event, MIN_LIMIT};
+use crate::channel::{Arrival, Channel, Event, MIN_LIMIT};
 use crate::composition::Selected;
 use crate::config::Config;
 use crate::envelope::Envelope;
@@ -235,7 +235,7 @@ impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>>
 impl<H: Header, L: Channel, M: Memory, C: Config, O: OtherPorts<L>>
     PortView<'_, L, Port<H, M, C>, O>
 {
-    calls!(pub H, L, M, C, MultiPort<'s, L>);
+    calls!(pub H, L, M, C, MultiPort<'s, O>);
 }
 
 impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>> PointToPoint
@@ -246,11 +246,12 @@ impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>> PointToPoint
     type Memory = M;
     type Config = C;
     type PortMux<'x>
-        = MultiPort<'x, L>
+        = MultiPort<'x, R>
     where
         Self: 'x;
 
-    fn engine(&mut self) -> Engine<'_, H, L, C, impl BufferLending<Memory = M>, MultiPort<'_, L>> {
+    #[inline]
+    fn engine(&mut self) -> Engine<'_, H, L, C, impl BufferLending<Memory = M>, MultiPort<'_, R>> {
         Engine {
             state: &mut self.port.state,
             channel: self.channel,
@@ -267,7 +268,9 @@ pub struct OtherPort<'a, P> {
 }
 
 impl<H: Header, L: Channel, M: Memory, C: Config> OtherPorts<L> for OtherPort<'_, Port<H, M, C>> {
-    fn handle(&mut self, port: u8, event: Event<Demuxed<L::Arrival<'_>>>) {
+    // Not inlined, to keep the path of the other port short.
+    #[inline(never)]
+    fn handle<A: Arrival>(&mut self, port: u8, event: Event<Demuxed<A>>) {
         if port == self.number {
             self.port.state.handle(event, &mut self.port.buffers);
         }
@@ -281,6 +284,7 @@ impl<H: Header, L: Channel, M: Memory, C: Config> OtherPorts<L> for OtherPort<'_
         self.port.state.lose(peer);
     }
 
+    #[inline]
     fn flush(&mut self, channel: &mut L) -> Result<bool, Error> {
         let port = self.number;
         let mut tx = NumberedTx { channel, port };
@@ -288,8 +292,8 @@ impl<H: Header, L: Channel, M: Memory, C: Config> OtherPorts<L> for OtherPort<'_
     }
 }
 
-impl<L: Channel, A: OtherPorts<L>, B: OtherPorts<L>> OtherPorts<L> for (A, B) {
-    fn handle(&mut self, port: u8, event: Event<Demuxed<L::Arrival<'_>>>) {
+impl<L: Channel, P: OtherPorts<L>, Q: OtherPorts<L>> OtherPorts<L> for (P, Q) {
+    fn handle<A: Arrival>(&mut self, port: u8, event: Event<Demuxed<A>>) {
         if self.0.has(port) {
             self.0.handle(port, event)
         } else {
@@ -327,6 +331,7 @@ pub trait Ports<L: Channel, const I: usize> {
 
 impl<L: Channel, P> Endpoint<L, P> {
     /// Returns a view of one port: `endpoint.port::<1>().isend(..)`.
+    #[inline]
     pub fn port<const I: usize>(
         &mut self,
     ) -> PortView<'_, L, <P as Ports<L, I>>::Port, <P as Ports<L, I>>::OtherPorts<'_>>
@@ -368,6 +373,7 @@ macro_rules! port_of {
             type Port = $port;
             type OtherPorts<'a> = $rest where Self: 'a;
 
+            #[inline]
             fn select(&mut self) -> (&mut Self::Port, Self::OtherPorts<'_>) {
                 (&mut self.$number, port_of!(@ self $others))
             }

@@ -108,7 +108,9 @@ enum State {
 impl State {
     #[inline]
     fn of<B: Buffers, C: Config>(port: &mut impl Port<B, C>, ticket: Ticket) -> Self {
+        let has_message = port.header(ticket).is_some();
         match port.peek(ticket) {
+            Ok(None) if !has_message => State::Posted,
             Ok(Some(peeked)) => match (peeked.envelope, peeked.outcome) {
                 (Some(message), Ok(_)) => {
                     State::Here(message.peer(), message.header().number.get())
@@ -287,6 +289,25 @@ impl<B: Buffers> Slot<B> {
         None
     }
 
+    /// Returns a receive of that class, if no message has come that nobody has retrieved.
+    pub(super) fn idle_receive<C: Config>(
+        &self,
+        port: &mut impl Port<B, C>,
+        class: u8,
+    ) -> Option<Ticket> {
+        let oldest = |class| {
+            let ring = &self.rings[ring_of(class)];
+            (ring.posted > 0).then(|| ring.ticket(0))
+        };
+        let mut receives = self
+            .first
+            .into_iter()
+            .chain(bits(self.open).filter_map(oldest));
+        let is_idle = matches!(self.large, Large::None)
+            && receives.all(|ticket| port.header(ticket).is_none());
+        oldest(class).filter(|_| is_idle)
+    }
+
     /// Returns whether an earlier message of that process is in a buffer, or on its way there.
     fn is_passing<C: Config>(&self, port: &mut impl Port<B, C>, sender: Peer, number: u32) -> bool {
         for class in bits(self.open) {
@@ -358,10 +379,22 @@ impl<B: Buffers> Slot<B> {
             self.spare = Some(buffer);
             return;
         }
+        let buffer = B::provide(Some(buffer), room(class), Use::Class);
+        self.post_again(port, class, buffer, classes);
+    }
+
+    /// Posts an empty buffer of a letter again.
+    pub(super) fn post_again<C: Config>(
+        &mut self,
+        port: &mut impl Port<B, C>,
+        class: u8,
+        buffer: Option<B::In>,
+        classes: SizeClasses,
+    ) {
         let ring = &mut self.rings[ring_of(class)];
         ring.held = ring.held.saturating_sub(1);
         let pattern = Wanted::class_of(class, self.address);
-        if let Some(buffer) = B::provide(Some(buffer), room(class), Use::Class)
+        if let Some(buffer) = buffer
             && let Ok(ticket) = port.irecv(pattern, buffer)
         {
             ring.push(ticket);

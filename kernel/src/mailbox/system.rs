@@ -1,8 +1,8 @@
 //! The mailboxes of one process over one channel. No call here blocks: whoever waits makes [progress](System::progress)
 //! and asks again, which `pombo-netdrivers` does for threads.
 
-use super::buffers::Buffers;
-use super::class::SizeClasses;
+use super::buffers::{Buffers, Use};
+use super::class::{SizeClasses, room};
 use super::error::Error;
 use super::header::{Address, LARGE, Mail};
 use super::name::Name;
@@ -35,6 +35,8 @@ pub struct System<L: Channel, B: Buffers, C: Config> {
     buried: usize,
     /// How many of these are still to be looked at since something has arrived.
     sweep: usize,
+    /// Something may have arrived that is not handled.
+    has_news: bool,
 }
 
 /// The result of a post.
@@ -91,6 +93,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             next_stale: 0,
             buried: 0,
             sweep: 0,
+            has_news: false,
         })
     }
 
@@ -130,7 +133,14 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// [`Error::Kernel`] when the channel is broken.
     #[inline]
     pub fn progress(&mut self) -> Result<bool, Error> {
-        let moved = self.endpoint.port::<LETTERS>().check_messages()?;
+        self.has_news |= self.endpoint.port::<LETTERS>().check_messages()?;
+        self.handle_news()
+    }
+
+    /// Handles what has arrived apart from messages; returns true if anything did.
+    #[inline]
+    fn handle_news(&mut self) -> Result<bool, Error> {
+        let moved = core::mem::take(&mut self.has_news);
         if moved {
             self.names.serve(&mut self.endpoint.port::<CONTROL>())?;
             self.sweep = self.buried;
@@ -406,6 +416,61 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             }
         }
         slot.large(&mut self.endpoint.port::<CONTROL>())
+    }
+
+    /// Gives the letter back and retrieves the next one, for which it makes progress while there is nothing else to do and
+    /// `goes_on`, in rounds that do not sleep. The next one may come in the same buffer, which is then not posted at all.
+    ///
+    /// # Errors
+    /// As [`System::progress`] and [`System::retrieve`].
+    #[inline]
+    pub fn exchange(
+        &mut self,
+        address: Address,
+        letter: LetterOf<B>,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Result<Option<LetterOf<B>>, Error> {
+        const NO_SLEEP: u32 = 2;
+        if letter.to != address || letter.class == LARGE {
+            self.give_back(letter);
+            return self.retrieve(address);
+        }
+        let Letter { to, class, .. } = letter;
+        let mut buffer = B::provide(Some(letter.buffer), room(class), Use::Class);
+        while let Some(into) = &mut buffer
+            && goes_on()
+        {
+            self.handle_news()?;
+            let slot = live(self.slots.as_mut(), self.endpoint.me(), address)?;
+            let is_quiet = self.endpoint.port::<CONTROL>().lengths().unexpected == 0;
+            let letters = &mut self.endpoint.port::<LETTERS>();
+            let Some(posted) = slot.idle_receive(letters, class).filter(|_| is_quiet) else {
+                break;
+            };
+            self.has_news = true;
+            if let Some(received) = letters.recv_instead(posted, into, NO_SLEEP)? {
+                // One that is too long comes from a sender of another kind.
+                if received.outcome.is_ok() {
+                    let from = received.envelope.peer();
+                    return Ok(buffer.map(|buffer| Letter {
+                        buffer,
+                        from,
+                        to,
+                        class,
+                    }));
+                }
+                buffer =
+                    buffer.and_then(|buffer| B::provide(Some(buffer), room(class), Use::Class));
+            }
+        }
+        let slot = live(self.slots.as_mut(), self.endpoint.me(), address)?;
+        slot.post_again(
+            &mut self.endpoint.port::<LETTERS>(),
+            class,
+            buffer,
+            self.classes,
+        );
+        self.retrieve(address)
     }
 
     /// Posts the buffer of a message again. If its mailbox is gone, the buffer is dropped.

@@ -55,6 +55,9 @@ const WANTED: u32 = 2;
 /// next round ends in the same way.
 const COURTESY: u32 = 64;
 
+/// Rounds of progress of a thread that exchanges messages before it waits: some microseconds.
+const EXCHANGE_ROUNDS: u32 = 8;
+
 /// What a thread does next that waits.
 enum Step<R> {
     Over(R),
@@ -76,9 +79,24 @@ impl<T: Driven> HandOver<T> {
     }
 
     /// Runs `f` with the value, soon, and wakes the threads for which it has made a difference.
+    #[inline]
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        self.with_time(|value, _| f(value))
+    }
+
+    /// Runs `f` as [`Self::with`] does, which may make some rounds of progress that do not sleep: as many as the function
+    /// that it gets returns true, which is asked before each.
+    #[inline]
+    pub(super) fn with_time<R>(&self, f: impl FnOnce(&mut T, &mut dyn FnMut() -> bool) -> R) -> R {
         self.locked(|turn| {
-            let result = f(&mut turn.value);
+            let alone = !turn.is_driven && turn.parked.is_empty();
+            let mut rounds = if alone { EXCHANGE_ROUNDS } else { 0 };
+            let mut goes_on = || {
+                let goes_on = rounds > 0 && self.word.load(Ordering::Acquire) < WANTED;
+                rounds = rounds.saturating_sub(1);
+                goes_on
+            };
+            let result = f(&mut turn.value, &mut goes_on);
             turn.wake_ready();
             result
         })
@@ -242,8 +260,12 @@ impl<T: Driven> HandOver<T> {
 
 impl<T: Driven> Turn<T> {
     /// Wakes the parked threads whose want is fulfilled.
+    #[inline]
     fn wake_ready(&mut self) {
         let Turn { value, parked, .. } = self;
+        if parked.is_empty() {
+            return;
+        }
         parked.retain(|(want, flag)| {
             let ready = value.is_ready(want);
             if ready {

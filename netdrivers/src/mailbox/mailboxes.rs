@@ -364,7 +364,14 @@ impl<L: Channel + Send> Mailbox<L> {
 
     #[inline]
     fn retrieve_before(&self, message: &mut Message, deadline: Option<u64>) -> Result<(), Error> {
-        message.give_back();
+        let core = &self.shared.core;
+        if let Some((letter, owner)) = message.take_letter(&self.shared) {
+            let next = core.with_time(|core, time| core.exchange(self.address, letter, time))?;
+            if let Some(letter) = next {
+                message.set_letter(letter, owner);
+                return Ok(());
+            }
+        }
         let retrieved = self.shared.core.wait_for(
             deadline,
             |core| core.retrieve(self.address),

@@ -161,7 +161,23 @@ impl Message {
         }
     }
 
-    /// Takes the letter, for an owner that returns it under the same lock as its next call.
+    /// Returns the letter if it belongs to that owner; that of another one returns to its mailbox.
+    #[inline]
+    pub(super) fn take_letter<O: GiveBack>(
+        &mut self,
+        owner: &Arc<O>,
+    ) -> Option<(Letter<Buffer>, Arc<dyn GiveBack>)> {
+        let is_its =
+            |its: &Arc<dyn GiveBack>| core::ptr::addr_eq(Arc::as_ptr(its), Arc::as_ptr(owner));
+        if self.letter.as_ref().is_some_and(|(_, its)| !is_its(its)) {
+            self.give_back();
+        }
+        self.at = 0;
+        self.letter.take()
+    }
+
+    /// Takes the letter.
+    #[inline]
     pub(super) fn set_letter(&mut self, letter: Letter<Buffer>, owner: Arc<dyn GiveBack>) {
         self.give_back();
         self.letter = Some((letter, owner));

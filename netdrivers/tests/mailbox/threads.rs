@@ -64,6 +64,108 @@ fn each_message_is_retrieved_once() {
     }
 }
 
+/// Threads post and retrieve at once; a poster and a retriever leave in the middle, and what they hold is dropped with
+/// them. Each posted message is retrieved once, and all buffers return.
+#[test]
+fn none_is_lost_when_a_thread_leaves() {
+    const THREADS: usize = 3;
+    const POSTS: usize = 1500;
+    let world = world(2, SizeClasses::new(8, 3));
+    let mailbox = served(&world[1..], || {
+        world[0].create("left", LONG).expect("a new name")
+    });
+    let seen = [const { AtomicU64::new(0) }; THREADS * POSTS];
+    // The first poster leaves at the half.
+    let posted = THREADS * POSTS - POSTS / 2;
+    let count = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (there, mailbox, seen, count) = (&world[1], &mailbox, &seen, &count);
+            scope.spawn(move || {
+                let to = there.clone_mailbox("left", LONG).expect("there");
+                let posts = if thread == 0 { POSTS / 2 } else { POSTS };
+                let mut message = Message::new();
+                for number in 0..posts {
+                    message.clear();
+                    message.pack((thread * POSTS + number) as u64);
+                    // Refused messages are not posted, so they are posted again.
+                    while to.post_timeout(&mut message, SHORT) == Err(Error::MailboxFull) {}
+                }
+            });
+            scope.spawn(move || {
+                let mut message = Message::new();
+                let leaves_at = if thread == 0 { POSTS / 2 } else { usize::MAX };
+                let mut mine = 0;
+                while mine < leaves_at && count.load(Ordering::Relaxed) < posted as u64 {
+                    if mailbox.retrieve_timeout(&mut message, SHORT).is_ok() {
+                        let number: u64 = message.unpack().expect("a number");
+                        seen[number as usize].fetch_add(1, Ordering::Relaxed);
+                        count.fetch_add(1, Ordering::Relaxed);
+                        mine += 1;
+                    }
+                }
+            });
+        }
+    });
+    for (number, seen) in seen.into_iter().enumerate() {
+        let was_posted = !(POSTS / 2..POSTS).contains(&number);
+        assert_eq!(seen.into_inner(), u64::from(was_posted), "message {number}");
+    }
+    let tokens = mailbox.tokens(9).expect("it is here");
+    assert_eq!((tokens.posted, tokens.held), (3, 0));
+    let mut message = Message::new();
+    assert_eq!(mailbox.try_retrieve(&mut message), Ok(false));
+}
+
+/// A thread that has a message retrieves the next ones in the same buffer while they come one by one, and the tokens
+/// balance; what comes at once, or from another class, is retrieved in its order.
+#[test]
+fn a_buffer_is_used_again_in_order() {
+    let world = world(1, SizeClasses::new(8, 3));
+    let mailbox = world[0].create("own", LONG).expect("a new name");
+    let mut message = Message::new();
+    let mut next = 0;
+    let mut post = |many: u32, classes: u32| {
+        for number in next..next + many {
+            let mut sent = Message::new();
+            sent.pack(number);
+            if number % classes == 1 {
+                sent.pack_bytes(&[7; 90]).expect("short");
+            }
+            mailbox.post(&mut sent).expect("posted");
+        }
+        next += many;
+    };
+    let mut expected = 0_u32;
+    let steps = [
+        (1, 1),
+        (1, 1),
+        (3, 1),
+        (1, 1),
+        (4, 2),
+        (1, 1),
+        (3, 2),
+        (1, 2),
+    ];
+    for (step, (many, classes)) in steps.into_iter().enumerate() {
+        let place = message.bytes().as_ptr();
+        post(many, classes);
+        for _ in 0..many {
+            let retrieved = mailbox.retrieve_timeout(&mut message, LONG);
+            assert_eq!(retrieved, Ok(()));
+            assert!(step != 1 || message.bytes().as_ptr() == place);
+            assert_eq!(message.unpack::<u32>(), Ok(expected));
+            expected += 1;
+            let tokens = [5, 100].map(|len| mailbox.tokens(len).expect("a class"));
+            let held = tokens.map(|tokens| tokens.held);
+            assert_eq!(held[0] + held[1], 1);
+            assert_eq!(tokens[0].posted + held[0], 3);
+        }
+    }
+    message.clear();
+    assert_eq!(mailbox.tokens(5).map(|it| (it.posted, it.held)), Ok((3, 0)));
+}
+
 /// Messages are dropped by other threads than those that retrieve.
 #[test]
 fn buffers_return_from_any_thread() {
