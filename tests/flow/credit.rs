@@ -62,6 +62,38 @@ fn direct_receives_return_credit() {
     assert!(ranks[0].all_zero() && ranks[1].all_zero());
 }
 
+/// A posted receive stays while others take its messages, which return their credit, and gets the one that they leave.
+#[test]
+fn receives_in_place_of_a_posted_one() {
+    let mut ranks = world::<Plain>(2, 1);
+    let posted = ranks[1].post(Some(0), Some(1), 64);
+    let mut into = Bytes(vec![0; 64]);
+    for id in 0..100 {
+        let sent = ranks[0].put(1, 1, &payload(id, 64));
+        let received = ranks[1].recv_instead(posted, &mut into, 1);
+        let received = received.expect("no loss").expect("it has arrived");
+        assert_eq!((received.outcome, &into.0), (Ok(64), &payload(id, 64)));
+        settle(&mut ranks);
+        assert_eq!(ranks[0].outcome(sent), Ok(64));
+    }
+    // What does not match goes to the queues, and so does all that arrives once the receive has its message.
+    let other = ranks[0].put(1, 2, &payload(100, 8));
+    let received = ranks[1].recv_instead(posted, &mut into, 1);
+    assert!(received.expect("no loss").is_none());
+    let unmatched = ranks[1].post(Some(0), Some(2), 64);
+    assert_eq!(ranks[1].bytes(unmatched), payload(100, 8));
+    settle(&mut ranks);
+    let last = ranks[0].put(1, 1, &payload(101, 8));
+    settle(&mut ranks);
+    let received = ranks[1].recv_instead(posted, &mut into, 1);
+    assert!(received.expect("no loss").is_none());
+    assert_eq!(into.0, payload(99, 64));
+    assert_eq!(ranks[1].bytes(posted), payload(101, 8));
+    assert_eq!(ranks[0].outcome(other), Ok(8));
+    assert_eq!(ranks[0].outcome(last), Ok(8));
+    assert!(ranks[0].all_zero() && ranks[1].all_zero());
+}
+
 /// Blocking sends wait for credit: no message is lost and the order is kept.
 #[test]
 fn blocking_sends_wait_for_credit() {

@@ -11,7 +11,7 @@ use super::slot::{Letter, Life, Slot, Tokens};
 use crate::aspect::Slice;
 use crate::aspect::Storage;
 use crate::channel::{Channel, WaitSet};
-use crate::communicator::{Endpoint, Mode, PointToPointExt, Port};
+use crate::communicator::{Endpoint, Mode, PointToPoint, PointToPointExt, Port};
 use crate::config::{Config, Sizes};
 use crate::error;
 use crate::error::Refused;
@@ -105,16 +105,6 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// Returns the number of processes.
     pub fn peers(&self) -> usize {
         self.endpoint.peers()
-    }
-
-    /// Returns the size classes.
-    pub fn classes(&self) -> SizeClasses {
-        self.classes
-    }
-
-    /// Returns the time of the channel's clock in nanoseconds.
-    pub fn now(&self) -> u64 {
-        self.endpoint.channel().now()
     }
 
     /// Returns the channel below.
@@ -374,11 +364,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// Returns the memory of a message that has left, and whether its mailbox has taken it; `None` while it has not left.
     /// A small message has left when the driver, or the pool of the other process, has taken it.
     pub fn posted(&mut self, sent: &Sent) -> Option<(B::Out, Result<(), Error>)> {
-        let completed = match sent.large {
-            true => self.endpoint.port::<CONTROL>().claim(sent.ticket),
-            false => self.endpoint.port::<LETTERS>().claim(sent.ticket),
-        };
-        let completed = completed.ok().flatten()?;
+        let completed = self.port_of(sent).claim(sent.ticket).ok().flatten()?;
         let Loan::Sent(out) = completed.loan else {
             return None;
         };
@@ -392,11 +378,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
 
     /// Takes a message back that has not left, or that nobody has begun to retrieve. `None` if it was returned before.
     pub fn take_back(&mut self, sent: &Sent) -> Option<B::Out> {
-        let loan = match sent.large {
-            true => self.endpoint.port::<CONTROL>().release(sent.ticket),
-            false => self.endpoint.port::<LETTERS>().release(sent.ticket),
-        };
-        match loan? {
+        match self.port_of(sent).release(sent.ticket)? {
             Loan::Sent(out) => Some(out),
             Loan::Received(_) => None,
         }
@@ -515,14 +497,22 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
                 slot.find(letters, self.classes).is_some()
                     || slot.has_large(&mut self.endpoint.port::<CONTROL>())
             }
-            Want::Sent(Sent { ticket, large, .. }) => match large {
-                true => !matches!(self.endpoint.port::<CONTROL>().peek(*ticket), Ok(None)),
-                false => !matches!(self.endpoint.port::<LETTERS>().peek(*ticket), Ok(None)),
-            },
+            Want::Sent(sent) => !matches!(self.port_of(sent).peek(sent.ticket), Ok(None)),
             Want::Reply(request) => request.reply().is_none_or(|ticket| {
                 !matches!(self.endpoint.port::<CONTROL>().peek(ticket), Ok(None))
             }),
             Want::Nothing => false,
+        }
+    }
+
+    /// Returns the port on which a message was sent.
+    fn port_of(
+        &mut self,
+        sent: &Sent,
+    ) -> impl PointToPointExt<Header = Mail, Memory = B, Config = C> {
+        match sent.large {
+            true => self.endpoint.port::<CONTROL>(),
+            false => self.endpoint.port::<LETTERS>(),
         }
     }
 
