@@ -1,4 +1,4 @@
-/* source: full rendezvous; object: full rendezvous */
+/* source: full; object: full */
 #include <mpi.h>
 
 int main(void)
