@@ -67,9 +67,9 @@ pub struct Request(Ticket);
 pub struct Status {
     /// The rank that has sent the message.
     pub source: usize,
-    /// Its tag.
+    /// The tag that the sender gave it.
     pub tag: u32,
-    /// Its length.
+    /// The length of the message in bytes.
     pub bytes: usize,
 }
 

@@ -46,7 +46,7 @@ pub const MEMORY: usize = mpi::MEMORY;
 /// [`MEMORY`] bytes. The channel is made where it is used: moved there, it would be on the stack twice.
 ///
 /// # Errors
-/// What failed first.
+/// The first failure: of the channel, of the kernel, or of a check that the program makes.
 pub fn start<L: Channel>(
     channel: impl FnOnce() -> Result<L, Failure>,
     memory: SharedBytes<'_>,

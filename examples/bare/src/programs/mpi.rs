@@ -18,7 +18,7 @@ pub const MEMORY: usize = 1024 + 8 * NUMBERS;
 /// Runs `count` rounds, and returns what `MPI_Finalize` does. `memory` has [`MEMORY`] bytes.
 ///
 /// # Errors
-/// What failed first.
+/// The first failure: of the channel, of the kernel, or of a check that the program makes.
 // One at a time of what a job may run has its communicator on the stack.
 #[inline(never)]
 pub(crate) fn run<L: Channel>(

@@ -1,9 +1,9 @@
 //! `pombo join`: starts a program as a further process of a running job, which was started with `--spare` places.
 //!
 //! The launcher gives a place, and the job's memory, to whoever knows the job's key, which stands in the file that
-//! `--job-file` names. `pombo join` stays the parent of the program: it ends the program
-//! when the job ends, and if it is killed the system kills the program (parent-death signal). So the launcher takes the
-//! end of its connection for the end of both.
+//! `--job-file` names. `pombo join` stays the parent of the program: it ends the program when the job ends, and if it is
+//! killed the system kills the program (parent-death signal). So the launcher takes the end of its connection for the end
+//! of both.
 
 mod events;
 mod job_file;
