@@ -6,30 +6,7 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use support::{finish, pombo};
-
-/// Builds an example as the tests are built, and returns its path.
-fn example(name: &str) -> PathBuf {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args([
-        "build",
-        "--quiet",
-        "--offline",
-        "--workspace",
-        "--example",
-        name,
-    ]);
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
-    let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status();
-    assert!(built.expect("cargo").success());
-    Path::new(env!("CARGO_BIN_EXE_pombo"))
-        .with_file_name("examples")
-        .join(name)
-}
+use support::{example, finish, pombo};
 
 /// Runs 16 processes over that network, of which these are killed. All others print the same processes and members,
 /// and none of the victims is among them.

@@ -1,7 +1,7 @@
 //! Tests MPI programs as jobs of eight ranks on four hosts, started by Hydra (in Debian's package mpich).
 
 use crate::common::{Hosts, on_hosts};
-use crate::support::{Job, Outcome, directory, finish, pombo, until};
+use crate::support::{Job, Outcome, directory, example, finish, pombo, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
@@ -401,24 +401,6 @@ fn a_chain_on_four_hosts_outlives_a_killed_rank() {
             assert!(!logs.contains_key(&victim) && outcome.code != 0);
         }
     });
-}
-
-/// An example: cargo builds it by itself only for those who run all tests of the package.
-fn example(name: &str) -> PathBuf {
-    cargo_build(|cargo| cargo.args(["--workspace", "--example", name]));
-    let launcher = Path::new(env!("CARGO_BIN_EXE_pombo"));
-    launcher.with_file_name("examples").join(name)
-}
-
-/// Builds what the words of `what` name, as the tests are built.
-pub(crate) fn cargo_build(what: impl FnOnce(&mut Command) -> &mut Command) {
-    let mut cargo = Command::new(env!("CARGO"));
-    what(cargo.args(["build", "--quiet", "--offline"]));
-    if !cfg!(debug_assertions) {
-        cargo.arg("--release");
-    }
-    let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status();
-    assert!(built.expect("cargo").success());
 }
 
 /// The interface stays up, but its MTU is lowered.

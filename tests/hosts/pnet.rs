@@ -1,8 +1,8 @@
 //! Raw Ethernet by the portable way, `pnet`: the same programs as elsewhere, over a library that is built with it.
 
 use crate::common::on_hosts;
-use crate::jobs::{HOSTS, PROGRAMS, alone, cargo_build, compile, compile_for, expect_ok, job};
-use crate::support::finish;
+use crate::jobs::{HOSTS, PROGRAMS, alone, compile, compile_for, expect_ok, job};
+use crate::support::{cargo_build, finish};
 use std::path::{Path, PathBuf};
 
 /// The library with the feature, in a directory of its own.
@@ -19,8 +19,9 @@ fn library() -> PathBuf {
 #[test]
 fn programs_on_four_hosts_by_pnet() {
     let _alone = alone();
+    // Here, because hosts have no network by which cargo could download what the feature takes.
+    let library = library();
     on_hosts(here!(programs_on_four_hosts_by_pnet), HOSTS, |hosts| {
-        let library = library();
         let bcast = ("bcast", &["8388608", "1"][..]);
         let all = PROGRAMS.split(' ').map(|name| (name, &[][..], "0"));
         let some = [("ordering", &[][..]), bcast].map(|(name, words)| (name, words, "2"));

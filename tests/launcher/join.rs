@@ -2,42 +2,17 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::Once;
 
 use nix::sys::signal::Signal;
 
-use crate::support::{Job, directory, finish, pombo, until};
-
-/// Returns an example, which cargo builds by itself only for those who run all tests of the package.
-fn program(name: &str) -> PathBuf {
-    static BUILT: Once = Once::new();
-    BUILT.call_once(|| {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--offline", "--workspace"]);
-        // With the features of the whole workspace, or another C library would take the place of the one under test.
-        for name in ["join", "groups", "mailboxes"] {
-            cargo.args(["--example", name]);
-        }
-        if !cfg!(debug_assertions) {
-            cargo.arg("--release");
-        }
-        let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status();
-        assert!(built.expect("cargo").success());
-    });
-    let launcher = Path::new(env!("CARGO_BIN_EXE_pombo"));
-    launcher.with_file_name("examples").join(name)
-}
-
-fn example() -> PathBuf {
-    program("join")
-}
+use crate::support::{Job, directory, example, finish, pombo, until};
 
 /// Starts a job with so many spare places, and waits until it says that they are free.
 fn host(file: &Path, spare: usize) -> Job {
     let mut command = pombo(["run", "-n", "1", "--spare", &spare.to_string()]);
-    let mut job = Job::start(command.arg("--job-file").arg(file).arg(example()));
+    let mut job = Job::start(command.arg("--job-file").arg(file).arg(example("join")));
     assert_eq!(job.lines(1), [format!("{spare} places are free")]);
     job
 }
@@ -57,7 +32,7 @@ fn processes_join_while_the_job_runs() {
     let copy = file.with_file_name("copy");
     fs::copy(&file, &copy).unwrap();
     for name in ["Ada", "Grace"] {
-        let guest = finish(&mut join(&file, example(), name));
+        let guest = finish(&mut join(&file, example("join"), name));
         assert_eq!((guest.code, guest.out), (0, format!("welcome, {name}\n")));
     }
     let job = job.finish();
@@ -67,7 +42,7 @@ fn processes_join_while_the_job_runs() {
         "{job:?}"
     );
     assert!(!file.exists(), "the file goes with its job");
-    let late = finish(&mut join(&copy, example(), "late"));
+    let late = finish(&mut join(&copy, example("join"), "late"));
     assert_eq!(late.code, 1);
     assert!(late.err.contains("launcher does not answer"), "{late:?}");
 }
@@ -87,13 +62,13 @@ fn nobody_joins_without_the_key_or_a_place() {
         ("\u{0}\u{1}".into(), "no file of a job"),
     ] {
         fs::write(&other, text).unwrap();
-        let refused = finish(&mut join(&other, example(), "Eve"));
+        let refused = finish(&mut join(&other, example("join"), "Eve"));
         assert_eq!((refused.code, refused.out.as_str()), (1, ""));
         assert!(refused.err.contains(why), "{refused:?}");
     }
     let mut guest = Job::start(join(&file, "sh", "-c").arg("echo here; exec sleep 1000"));
     assert_eq!(guest.lines(1), ["here"]);
-    let full = finish(&mut join(&file, example(), "Grace"));
+    let full = finish(&mut join(&file, example("join"), "Grace"));
     assert_eq!(full.code, 1);
     assert!(full.err.contains("larger --spare"), "{full:?}");
     guest.signal(Signal::SIGTERM);
@@ -138,7 +113,7 @@ fn groups_and_mailboxes_have_no_spare_places() {
     for (program, argument) in [("groups", "1"), ("mailboxes", "")] {
         let file = directory(&format!("join-{program}")).join("job");
         let mut command = pombo(["run", "-n", "2", "--spare", "1", "--job-file"]);
-        let file = command.arg(file).arg(self::program(program));
+        let file = command.arg(file).arg(example(program));
         let outcome = finish(file.args(Some(argument).filter(|it| !it.is_empty())));
         assert_ne!(outcome.code, 0);
         let named = ["without --spare", "SparePlaces"].map(|text| outcome.err.contains(text));

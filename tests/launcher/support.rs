@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -186,6 +186,25 @@ fn is_running(pid: i32) -> bool {
 pub(crate) fn pids(lines: &[String]) -> Vec<i32> {
     let words = lines.iter().flat_map(|line| line.split_whitespace());
     words.map(|word| word.parse().unwrap()).collect()
+}
+
+/// Builds an example, which cargo does by itself only for those who run all tests, and returns its path.
+pub(crate) fn example(name: &str) -> PathBuf {
+    // With the features of the whole workspace, or another C library would take the place of the one under test.
+    cargo_build(|cargo| cargo.args(["--workspace", "--example", name]));
+    let launcher = Path::new(env!("CARGO_BIN_EXE_pombo"));
+    launcher.with_file_name("examples").join(name)
+}
+
+/// Builds what the words of `what` name, as the tests are built.
+pub(crate) fn cargo_build(what: impl FnOnce(&mut Command) -> &mut Command) {
+    let mut cargo = Command::new(env!("CARGO"));
+    what(cargo.args(["build", "--quiet", "--locked"]));
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status();
+    assert!(built.expect("cargo").success());
 }
 
 /// Creates a new directory for one test.

@@ -1,8 +1,8 @@
 //! The C interface: every function of the MPI standard ABI, as `MPI_X` and as `PMPI_X`.
 //!
 //! Nothing here is called from Rust. Implemented functions are in one module per chapter of the standard, the others in
-//! [`unsupported`]. The library contains no Rust runtime, except under `cargo test`, where panics unwind, and with the
-//! feature `pnet`, which needs the standard library.
+//! [`unsupported`]. The library contains no Rust runtime, except in the profile `dev`, whose panics unwind as those of tests
+//! do, and with the feature `pnet`, which needs the standard library.
 #![cfg_attr(all(panic = "abort", not(feature = "pnet")), no_std)]
 
 extern crate alloc;
