@@ -174,11 +174,11 @@ fn a_stream_goes_through_the_ring() {
 fn a_damaged_mail_is_refused() {
     let (mut taken, mut none, mut refused) = (0, 0, 0);
     for frames in [0, 1, 2, 3, 4096, 1 << 20, u32::MAX] {
-        for number in [0, 1, 2, 3, 1 << 15] {
-            for len in 0..=255 {
+        for number in [0, 1, 2, 3, 1 << 12] {
+            for len in 0..1 << 11 {
                 with_sides(|mut sides, block| {
                     invite(&mut sides);
-                    let word = u64::from(frames) << 32 | number << 16 | len;
+                    let word = u64::from(frames) << 32 | number << 19 | len;
                     (&block).word(0).store(word, Ordering::Relaxed);
                     match sides[1].take(true) {
                         Ok(Some(bytes)) => {
