@@ -22,7 +22,8 @@ struct Side<'a> {
 
 impl Side<'_> {
     fn send(&mut self, bytes: &[u8]) -> Result<(), RingError> {
-        let parts = [Part::Bytes(bytes)];
+        let (head, payload) = bytes.split_at(bytes.len() % 71);
+        let parts = [Part::Bytes(head), Part::Bytes(payload)];
         if self.mail.suits(bytes.len()) {
             let positions = Positions {
                 outbound: self.outbound.position(),
