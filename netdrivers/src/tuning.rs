@@ -156,8 +156,8 @@ pub const OUTPUT_PAUSE: u64 = 200_000_000;
 /// Frames from this length on, in bytes, lie beside the ring if all ranks have processors of their own.
 pub const LONG_FRAME: usize = 8 << 10;
 /// Size in bytes of a mail line, one per pair of ranks, of which a word is no frame's: a message of 1 KiB fits in with its
-/// head. By turns, one of 256 bytes took 0.75 and one of 1 KiB 0.87 of the time through the ring at 44 ns from core to core, 0.57 and
-/// 0.80 at 185 ns.
+/// head. By turns, one of 256 bytes took 0.72 and one of 1 KiB 0.85 of the time through the ring at 55 ns from core to core, 0.65 and
+/// 0.90 at 182 ns.
 pub const MAIL: usize = 1152;
 /// Longest mail in bytes whose answer is prefetched so: 256 bytes and a head. At 44 ns from core to core, such an answer took
 /// 0.90 of the time that it took without, and one of 1 KiB 1.03.
