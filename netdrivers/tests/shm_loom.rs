@@ -7,6 +7,8 @@
 
 extern crate alloc;
 
+use pombo_netdrivers::tuning;
+
 #[allow(dead_code, reason = "a test uses less than the driver")]
 #[path = "../src/shm/collective/board.rs"]
 mod board;

@@ -240,7 +240,7 @@ fn damage_is_survived() {
     // Where the rings of two or three ranks begin, the size of each, and that of the block of a pair at the end.
     const RINGS: u64 = 8192;
     const RING: u64 = (FRAME_LIMIT as u64 + 8) * 4;
-    const MAIL: u64 = 128;
+    const MAIL: u64 = 1152;
     let mut rng = 1_u64;
     let mut roll = move || {
         rng = rng

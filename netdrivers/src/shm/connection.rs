@@ -17,6 +17,7 @@ use super::received_frame::{EventHandler, Frame};
 use super::ring::{Consumer, EXPOSED, LONG, Producer, RingError};
 use super::ring_memory::{MailMemory, RingMemory};
 use super::segment::Segment;
+use crate::tuning::PROMPT_LOOKS;
 use crate::wait::clock::{self, MailTiming};
 
 pub(super) struct Connection {
@@ -25,6 +26,10 @@ pub(super) struct Connection {
     pub(super) mail: Mail<MailMemory>,
     /// The time of the next look for a mail, in ticks; 0 if there was one at the last look.
     next_look: u64,
+    /// Number of looks for the answer to the last mail.
+    looks: u32,
+    /// The last answer came soon.
+    is_prompt: bool,
     /// Long frames to the peer and from it. They lie apart, as the fields around are in use all the time.
     long: Box<(LongProducer, LongConsumer)>,
     control: NonNull<Control>,
@@ -73,6 +78,8 @@ impl Connection {
             // The lower rank has the token first, and of its own line everybody.
             mail: Mail::new(mail, me <= connection),
             next_look: 0,
+            looks: 0,
+            is_prompt: false,
             long: Box::new((
                 LongProducer::new(long_outbound),
                 LongConsumer::new(long_inbound),
@@ -116,6 +123,8 @@ impl Connection {
             outbound: self.outbound.position(),
             inbound: self.inbound.position(),
         };
+        self.is_prompt = self.looks <= PROMPT_LOOKS;
+        self.looks = 0;
         self.mail.write(positions, len, parts);
         self.next_look = clock::ticks() + timing.pause;
     }
@@ -192,7 +201,10 @@ impl Connection {
         let is_due = timing.is_due(self.next_look, now);
         if is_due {
             self.next_look = now + timing.interval;
-            self.mail.prefetch_answer();
+            self.looks = self.looks.saturating_add(1);
+            if self.is_prompt {
+                self.mail.prefetch_answer();
+            }
         }
         is_due
     }

@@ -4,13 +4,12 @@
 //! The file is sparse: a ring occupies memory from its first frame on, so pairs of ranks that never communicate cost
 //! nothing.
 
-use crate::tuning::{LONG_FRAMES, LONG_FRAMES_OF_RANK};
+use crate::tuning::{LONG_FRAMES, LONG_FRAMES_OF_RANK, MAIL};
 use core::mem::{align_of, offset_of, size_of};
 use core::ops::RangeInclusive;
 
 use super::error::ShmError;
 use super::event_count::EventCount;
-use super::mail::MAIL_GRANULES;
 use super::read_acks::ReadAcks;
 use super::ring;
 use super::sync::{AtomicU32, AtomicU64};
@@ -22,7 +21,7 @@ pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// The same of a machine with the other byte order.
 const FOREIGN_MAGIC: u64 = MAGIC.swap_bytes();
 /// The version of the layout and of everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 12;
+pub(super) const VERSION: u64 = 13;
 
 /// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 128 GiB of the
 /// 128 TiB that a process can address.
@@ -33,8 +32,6 @@ pub(super) const RING: usize = 64 << 10;
 /// The largest number of ranks that use rooms for long frames: beyond, they would take more than that, and be no larger
 /// than the rings.
 pub(super) const LONG_FRAMES_RANKS: usize = LONG_FRAMES_OF_RANK / *LONG_FRAMES.start();
-/// Size in bytes of a mail line, one per pair: two lines.
-pub(super) const MAIL: usize = MAIL_GRANULES * ring::GRANULE;
 /// Number of granules of a ring.
 pub(super) const GRANULES: usize = RING / ring::GRANULE;
 /// The longest frame, in bytes: a quarter of a ring.
@@ -287,7 +284,7 @@ const_assert_eq!(align_of::<CachePadded<u8>>(), 128);
 
 const_assert_eq!(offset_of!(Header, size), size_of::<Start>() - 8);
 const_assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
-const_assert!(MAIL == size_of::<CachePadded<u8>>() && GRANULES <= ring::MAX_GRANULES);
+const_assert!(MAIL.is_multiple_of(size_of::<CachePadded<u8>>()) && GRANULES <= ring::MAX_GRANULES);
 const_assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
 const_assert!(LONG_FRAMES.start().is_multiple_of(PAGE) && LONG_FRAMES.start().is_power_of_two());
 const_assert!(LONG_FRAMES.end().is_power_of_two() && LONG_FRAMES_OF_RANK / MAX_RANKS > 0);

@@ -1,5 +1,4 @@
-//! The mail line of two ranks: a block of two cache lines for one short frame at a time, beside their rings. Only
-//! `Connection` uses it.
+//! The mail line of two ranks: a block for one short frame at a time, beside their rings. Only `Connection` uses it.
 //!
 //! The rank that holds the token may write a mail, and taking a mail gives the token. So the block is in the cache of the
 //! rank that answers: the answer costs one transfer of a line, where a ring costs two. A rank mails only to a peer that
@@ -11,19 +10,19 @@
 //! Both sides check what they read: whatever the memory contains, no access leaves it and nothing panics.
 
 use pombo_kernel::memory::Part;
+use static_assertions::const_assert;
 
 use super::ring::{
     self, Consumer, FIRST_STAMP, GRANULE, GranuleAccess, INVITES, LINE_GRANULES, RingError, STAMP,
     WORD,
 };
 use super::sync::Ordering;
+use crate::tuning::{MAIL, PREFETCHED_ANSWER};
 
 /// Number of granules of a block.
-pub(super) const MAIL_GRANULES: usize = 4;
+pub(super) const MAIL_GRANULES: usize = MAIL / GRANULE;
 /// The longest frame of a mail, in bytes.
-pub(super) const MAIL_LIMIT: usize = MAIL_GRANULES * GRANULE - WORD;
-/// The longest frame that lies in the first line, beside the word.
-const FIRST_LINE: u64 = (LINE_GRANULES * GRANULE - WORD) as u64;
+pub(super) const MAIL_LIMIT: usize = MAIL - WORD;
 /// The largest number of turns that go through the ring after mails that did not pay.
 const MOST_SKIPPED: u32 = 255;
 
@@ -174,12 +173,21 @@ impl<S: GranuleAccess> Mail<S> {
         self.skip = if has_paid { 0 } else { self.penalty };
     }
 
-    /// Prefetches the second line before a look for the answer, if this side's mail took both: answers are often as long
-    /// as what they answer, and the two lines come at the same time.
+    /// Prefetches the other lines before a look for the answer, as many as a short mail of this side took: answers are
+    /// often as long as what they answer, and all lines come at the same time.
     #[inline(always)]
     pub(super) fn prefetch_answer(&self) {
-        if self.last & LEN > FIRST_LINE {
-            self.memory.prefetch_read(LINE_GRANULES);
+        let len = (self.last & LEN) as usize;
+        if len <= PREFETCHED_ANSWER {
+            self.prefetch_rest(len);
+        }
+    }
+
+    /// Prefetches the lines of a frame behind the first.
+    #[inline(always)]
+    fn prefetch_rest(&self, len: usize) {
+        for granule in (LINE_GRANULES..ring::granules(len)).step_by(LINE_GRANULES) {
+            self.memory.prefetch_read(granule);
         }
     }
 
@@ -215,13 +223,15 @@ impl<S: GranuleAccess> Mail<S> {
         self.memory.prefetch_write(0);
         self.last = found;
         let (_, seen, len) = parse(found);
+        // All lines of the frame come while its head is read.
+        self.prefetch_rest(len);
         // SAFETY: `front` has seen the complete mail; its writer does not touch the block until the token is back.
         unsafe { self.memory.read(0, len, f) };
         self.received = self.received.wrapping_add(1);
         (self.holds, self.is_invited, self.is_open) = (true, true, false);
         (self.ring_flags, self.ring_stamp) = (stamp(self.sent), stamp(self.received));
         // Ranks that both send before they receive do not answer each other.
-        let is_answer = seen == outbound as u32 & 0xff;
+        let is_answer = seen == outbound as u32 & SEEN;
         self.is_ready = self.turn <= 1 && is_answer;
         self.turn = 0;
         if self.on_trial || !is_answer {
@@ -229,12 +239,12 @@ impl<S: GranuleAccess> Mail<S> {
         }
     }
 
-    /// Returns the word of the next mail, of either side: its writer's position in the ring, the low bits of the position
-    /// up to which its writer has taken frames, the low bits of its own number, and its length.
+    /// Returns the word of the next mail, of either side: its writer's position in the ring, the low bits of its own
+    /// number, those of the position up to which its writer has taken frames, and its length.
     #[inline(always)]
     fn word(&self, frames: u64, seen: u64, len: usize) -> u64 {
         let number = self.sent.wrapping_add(self.received).wrapping_add(1);
-        let low = (number & 0xffff) << 16 | (seen as u32 & 0xff) << 8 | len as u32;
+        let low = number << NUMBER_SHIFT | (seen as u32 & SEEN) << SEEN_SHIFT | len as u32;
         frames << 32 | u64::from(low)
     }
 
@@ -294,12 +304,18 @@ fn stamp(mails: u32) -> u32 {
 }
 
 /// The bits of a mail's word that tell its length.
-const LEN: u64 = 0xff;
+const LEN: u64 = (1 << SEEN_SHIFT) - 1;
+/// Where those begin that tell up to which position its writer has taken frames, and that many of the position.
+const SEEN_SHIFT: u32 = 11;
+const SEEN: u32 = 0xff;
+/// Where its number begins.
+const NUMBER_SHIFT: u32 = SEEN_SHIFT + SEEN.count_ones();
+const_assert!(MAIL_LIMIT as u64 <= LEN && MAIL.is_multiple_of(GRANULE));
 
 /// Returns what the word of a mail tells: its writer's position in the ring, the low bits of the position up to which its
 /// writer has taken frames, and its length.
 #[inline(always)]
 fn parse(word: u64) -> (u32, u32, usize) {
-    let seen = (word >> 8) as u32 & 0xff;
+    let seen = (word >> SEEN_SHIFT) as u32 & SEEN;
     ((word >> 32) as u32, seen, (word & LEN) as usize)
 }

@@ -12,8 +12,8 @@
 //! or more lie beside the ring, in a room of 1 MiB for each ordered pair of two ranks, down to 64 KiB for 32 ranks,
 //! and in the ring if there are more; it, too, occupies memory as far as it was used, and a send fails when it is full.
 //!
-//! A short frame to a rank that answers each goes through a mail line instead, a block of two cache lines for each pair, if
-//! the ranks have processors of their own: see [`Shm::set_mail`].
+//! A frame of up to 1 KiB to a rank that answers each goes through a mail line instead, a block of 18 cache lines for each
+//! pair, if the ranks have processors of their own: see [`Shm::set_mail`].
 //!
 //! Alternatively the receiver of a long message reads it directly from the sender's memory: the frame only describes it
 //! ([`SingleCopy`]).

@@ -529,6 +529,9 @@ pub(super) const INVITES: u32 = 1 << 28;
 pub(super) const STAMP: u32 = 0xff * FIRST_STAMP;
 pub(super) const FIRST_STAMP: u32 = 1 << 16;
 
+/// Size in bytes of what lies beside the word in a record's first line.
+const FIRST_LINE: usize = LINE_GRANULES * GRANULE - WORD;
+
 const FLAGS: u32 = EXPOSED | LONG | INVITES | STAMP;
 
 /// Returns the tag of a record at that position; never 0.
@@ -538,7 +541,7 @@ pub(super) fn tag(position: u64) -> u32 {
 }
 
 #[inline]
-fn granules(len: usize) -> usize {
+pub(super) fn granules(len: usize) -> usize {
     (WORD + len).div_ceil(GRANULE)
 }
 
@@ -557,12 +560,18 @@ fn gap_before(size: usize, granule: usize, granules: usize) -> usize {
     }
 }
 
-/// Copies the parts one after the other into `room`, which has their total length.
+/// Copies the parts one after the other into `room`, which has their total length. What lies in the record's first line
+/// comes last, just before its word: the reader polls that line, and the next store there has to fetch it back each time.
 #[inline(always)]
 pub(super) fn copy_parts(parts: &[Part<'_>], room: &mut [u8]) {
     // Nearly all frames of the kernel have this form, which lets the compiler specialise the copies.
     if let [head @ Part::Bytes(_), payload] = parts {
-        let (front, back) = room.split_at_mut(head.len());
+        let (front, mut back) = room.split_at_mut(head.len());
+        let at = FIRST_LINE.saturating_sub(head.len());
+        if back.len() > at {
+            payload.copy_to(at, &mut back[at..]);
+            back = &mut back[..at];
+        }
         head.copy_to(0, front);
         payload.copy_to(0, back);
         return;

@@ -11,12 +11,13 @@ use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
 use super::layout::{
     self, Answer, BoardSlots, CHUNK, ConsumerCursor, Control, Header, LONG_FRAMES_RANKS, Layout,
-    MAGIC, MAIL, REGIONS, RING, RankStatus, VERSION,
+    MAGIC, REGIONS, RING, RankStatus, VERSION,
 };
 use super::long_frames::LongFrames;
 use super::read_acks::ReadAcks;
 use super::ring_memory::{MailMemory, RingMemory};
 use super::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::tuning::MAIL;
 use crate::wait::cpu_quota;
 
 /// An open segment. The kernel frees its file when the last process closes it: no file is left behind.

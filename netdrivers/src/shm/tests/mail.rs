@@ -22,7 +22,8 @@ struct Side<'a> {
 
 impl Side<'_> {
     fn send(&mut self, bytes: &[u8]) -> Result<(), RingError> {
-        let parts = [Part::Bytes(bytes)];
+        let (head, payload) = bytes.split_at(bytes.len() % 71);
+        let parts = [Part::Bytes(head), Part::Bytes(payload)];
         if self.mail.suits(bytes.len()) {
             let positions = Positions {
                 outbound: self.outbound.position(),
@@ -174,11 +175,11 @@ fn a_stream_goes_through_the_ring() {
 fn a_damaged_mail_is_refused() {
     let (mut taken, mut none, mut refused) = (0, 0, 0);
     for frames in [0, 1, 2, 3, 4096, 1 << 20, u32::MAX] {
-        for number in [0, 1, 2, 3, 1 << 15] {
-            for len in 0..=255 {
+        for number in [0, 1, 2, 3, 1 << 12] {
+            for len in 0..1 << 11 {
                 with_sides(|mut sides, block| {
                     invite(&mut sides);
-                    let word = u64::from(frames) << 32 | number << 16 | len;
+                    let word = u64::from(frames) << 32 | number << 19 | len;
                     (&block).word(0).store(word, Ordering::Relaxed);
                     match sides[1].take(true) {
                         Ok(Some(bytes)) => {

@@ -68,7 +68,8 @@ impl GranuleAccess for &MappedBoards {
 const LIMIT: usize = limit(GRANULES);
 
 fn put(producer: &mut Producer<&MappedBoards>, bytes: &[u8]) -> Result<(), RingError> {
-    producer.push(0, bytes.len(), &[Part::Bytes(bytes)])
+    let (head, payload) = bytes.split_at(bytes.len() % 71);
+    producer.push(0, bytes.len(), &[Part::Bytes(head), Part::Bytes(payload)])
 }
 
 fn take(consumer: &mut Consumer<&MappedBoards>) -> Result<Option<Vec<u8>>, RingError> {
