@@ -68,6 +68,7 @@ pub(super) fn build(
 /// Builds the static library and returns its file.
 fn library(composition: &Composition, source: &Path) -> Result<PathBuf, Error> {
     let mut cargo = Command::new("cargo");
+    cargo.arg("--quiet");
     cargo.args(cargo_words(composition.features, "target"));
     let status = cargo.current_dir(source).stdin(Stdio::null()).status();
     let program = PathBuf::from("cargo");
