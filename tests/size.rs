@@ -70,6 +70,7 @@ fn parts_come_by_use() {
         ("random", 4),
         ("comms", 4),
         ("lengths", 2),
+        ("errors", 3),
     ] {
         let program = link(name);
         let run = finish(pombo(["run", "-n", &ranks.to_string()]).arg(&program));

@@ -84,28 +84,36 @@ pub(crate) struct EagerHeader<H> {
 
 /// Writes the head of a frame.
 pub(crate) struct Writer {
+    kind: Kind,
     bytes: heapless::Vec<u8, MIN_LIMIT>,
 }
 
 impl Writer {
-    /// Creates a writer that starts with the preamble.
+    /// Creates a writer that leaves room for the preamble.
     #[inline]
-    pub(crate) fn new(preamble: [u8; PREAMBLE]) -> Self {
+    pub(crate) fn new(kind: Kind) -> Self {
         let mut bytes = heapless::Vec::new();
         // The preamble fits, and so do all heads, as the communicator asserts at compile time.
-        let _ = bytes.extend_from_slice(&preamble);
-        Writer { bytes }
+        let _ = bytes.extend_from_slice(&[0; PREAMBLE]);
+        Writer { kind, bytes }
     }
 
     /// Appends a field; beyond [`MIN_LIMIT`] it is omitted.
     #[inline]
-    pub(crate) fn put<T: Wire>(mut self, field: &T) -> Self {
+    pub(crate) fn put<T: Wire>(&mut self, field: &T) -> &mut Self {
         let _ = self.bytes.extend_from_slice(field.as_bytes());
         self
     }
 
-    #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Completes the head by its preamble.
+    pub(crate) fn finish(&mut self, preamble: [u8; PREAMBLE]) -> &[u8] {
+        if let Some(place) = self.bytes.first_chunk_mut() {
+            *place = preamble;
+        }
         &self.bytes
     }
 }
@@ -196,10 +204,9 @@ mod tests {
             };
             assert_eq!(kind as u8, byte);
             for (orders, big) in [(false, false), (true, false), (true, true)] {
-                let writer = Writer::new(preamble(kind, 200, big))
-                    .put(&handle())
-                    .put(&3_u8);
-                let mut frame = Frame(writer.bytes().to_vec());
+                let mut writer = Writer::new(kind);
+                writer.put(&handle()).put(&3_u8);
+                let mut frame = Frame(writer.finish(preamble(kind, 200, big)).to_vec());
                 frame.0.extend(b"payload");
                 let (read, credit, order, mut reader) =
                     Reader::new(&frame, orders).expect("it is one of ours");
@@ -216,17 +223,19 @@ mod tests {
     /// A composition without byte order conversion rejects a frame that carries the order.
     #[test]
     fn an_order_that_nobody_asked_for() {
-        let writer = Writer::new(preamble(Kind::Eager, 0, true));
-        assert!(Reader::new(&Frame(writer.bytes().to_vec()), false).is_none());
+        let mut writer = Writer::new(Kind::Eager);
+        let frame = writer.finish(preamble(Kind::Eager, 0, true)).to_vec();
+        assert!(Reader::new(&Frame(frame), false).is_none());
     }
 
     #[test]
     fn short_frames_are_not_read() {
-        let writer = Writer::new([Kind::Eager as u8, 0]).put(&5_u8);
+        let mut writer = Writer::new(Kind::Eager);
+        let head = writer.put(&5_u8).finish([Kind::Eager as u8, 0]).to_vec();
         for len in 0..PREAMBLE {
-            assert!(Reader::new(&Frame(writer.bytes()[..len].to_vec()), false).is_none());
+            assert!(Reader::new(&Frame(head[..len].to_vec()), false).is_none());
         }
-        let frame = Frame(writer.bytes()[..PREAMBLE].to_vec());
+        let frame = Frame(head[..PREAMBLE].to_vec());
         let (_, _, _, mut reader) = Reader::new(&frame, true).expect("the preamble is there");
         assert_eq!(reader.take::<u8>(), None);
     }
@@ -234,10 +243,10 @@ mod tests {
     /// A head beyond the limit is truncated without a panic; the communicator asserts that there is none.
     #[test]
     fn a_head_has_a_limit() {
-        let mut writer = Writer::new([Kind::Eager as u8, 0]);
+        let mut writer = Writer::new(Kind::Eager);
         for _ in 0..100 {
-            writer = writer.put(&[9_u8; 50]);
+            writer.put(&[9_u8; 50]);
         }
-        assert_eq!(writer.bytes().len(), PREAMBLE + 100);
+        assert_eq!(writer.finish([0; PREAMBLE]).len(), PREAMBLE + 100);
     }
 }

@@ -257,6 +257,44 @@ fn libraries_that_a_program_needs() {
     );
 }
 
+/// A library that makes datatypes counts, wherever the linker finds it: the name of the composition says so.
+#[test]
+fn libraries_of_the_system_and_of_the_linkers_options() {
+    let place = directory("configure-system");
+    let write = |name: &str, text: &str| {
+        let path = place.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let vector = write(
+        "vector.c",
+        "#include <mpi.h>\nint vector(MPI_Datatype *t) { return MPI_Type_vector(2, 1, 2, MPI_INT, t); }\n",
+    );
+    let main = write(
+        "main.c",
+        "#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n",
+    );
+    let library = place.join("libvector.so");
+    compile(&vector, &["-shared", "-fPIC"], &library);
+    let minimal = |option: &str| {
+        let mut command = pombo(["mpicc", "--minimal", "-show"]);
+        let outcome = finish(
+            command
+                .env("LIBRARY_PATH", &place)
+                .arg(&main)
+                .arg(option)
+                .arg("-lm"),
+        );
+        outcome.out + &outcome.err
+    };
+    for option in ["-lvector", "-l:libvector.so", "-Wl,-lvector"] {
+        assert!(minimal(option).contains("pombo/layouts/"), "{option}");
+    }
+    let named = format!("-Wl,--as-needed,{}", library.display());
+    assert!(minimal(&named).contains("pombo/layouts/"), "{named}");
+    assert!(minimal("-O1").contains("pombo/base/"));
+}
+
 #[test]
 fn each_decision_has_a_cause() {
     let outcome = configure(&[], &[&source("pasted_names.c")]);
@@ -435,7 +473,7 @@ fn the_library_of_the_composition_is_linked() {
     assert_eq!(outcome.code, 1, "{outcome:?}");
     for said in [
         "lib/pombo/",
-        "cargo build --release -p pombo-mpi-abi --no-default-features",
+        "cargo rustc --profile small -p pombo-mpi-abi --lib --crate-type staticlib --no-default-features",
         "install",
     ] {
         assert!(outcome.err.contains(said), "{said}: {outcome:?}");
@@ -492,4 +530,26 @@ fn the_library_of_the_composition_is_linked() {
         0,
         "nothing is linked"
     );
+    let outcome = mpicc(&["--minimal", "-shared"], &split);
+    assert!(
+        outcome.code == 1
+            && outcome
+                .err
+                .contains("an option beside --minimal is '-shared'"),
+        "{outcome:?}"
+    );
+    // A library of another version is refused; the next installation removes what it does not lay down.
+    let old = prefix.join("lib/pombo").join(features(&[]));
+    fs::remove_file(old.join("libmpi_abi.a")).unwrap();
+    fs::write(old.join("libmpi_abi.a"), "!<arch>\nPombo 0.0.9, MPI 5.0").unwrap();
+    let outcome = mpicc(&["--minimal"], &split);
+    let said = "libmpi_abi.a is of another version than this (Pombo)";
+    assert!(
+        outcome.code == 1 && outcome.err.contains(said),
+        "{outcome:?}"
+    );
+    fs::rename(&old, prefix.join("lib/pombo/earlier")).unwrap();
+    let outcome = finish(pombo(["install", "--prefix"]).arg(&prefix));
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    assert!(!prefix.join("lib/pombo/earlier").exists());
 }

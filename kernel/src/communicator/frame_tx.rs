@@ -4,7 +4,7 @@ use super::port_mux::PortTx;
 use super::state::State;
 use crate::channel::{ChannelError, Cookie, Sent};
 use crate::config::Config;
-use crate::frame::{Kind, PREAMBLE, Writer};
+use crate::frame::{PREAMBLE, Writer};
 use crate::header::{Header, Peer};
 use crate::memory::Part;
 
@@ -14,16 +14,28 @@ pub(super) enum Stop {
     Full,
     /// The peer is lost.
     Lost,
-    /// The channel is broken.
-    Broken(ChannelError),
+    /// The channel is broken, as [`Progress`] says.
+    Broken,
 }
 
-impl From<ChannelError> for Stop {
-    fn from(error: ChannelError) -> Self {
+/// What a flush has done.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// Something left.
+    pub(super) moved: bool,
+    /// What has broken the channel. It is here, as errors that many places pass on must be small.
+    pub(super) failure: Option<ChannelError>,
+}
+
+impl Progress {
+    pub(super) fn stop(&mut self, error: ChannelError) -> Stop {
         match error {
             ChannelError::Full => Stop::Full,
             ChannelError::PeerLost(_) => Stop::Lost,
-            other => Stop::Broken(other),
+            other => {
+                self.failure = Some(other);
+                Stop::Broken
+            }
         }
     }
 }
@@ -36,24 +48,28 @@ impl<H: Header, C: Config> State<H, C> {
             .min(channel.limit(to).saturating_sub(PREAMBLE + size_of::<H>()))
     }
 
-    /// Sends one frame, which also returns credit to the peer.
-    #[inline]
+    /// Sends one frame, which also returns credit to the peer. Not inlined: many places send frames, none of them often.
+    #[inline(never)]
     pub(super) fn put<L: PortTx>(
         &mut self,
         channel: &mut L,
         peer: Peer,
-        kind: Kind,
-        fields: impl FnOnce(Writer) -> Writer,
+        head: &mut Writer,
         payload: Option<(Cookie, Part<'_>)>,
-    ) -> Result<Sent, ChannelError> {
-        let state = self
-            .peer_state(peer)
-            .ok_or(ChannelError::NoSuchPeer(peer))?;
-        let preamble = state.preamble(kind);
-        let head = fields(Writer::new(preamble));
+        progress: &mut Progress,
+    ) -> Result<Sent, Stop> {
+        let Some(state) = self.peer_state(peer) else {
+            return Err(progress.stop(ChannelError::NoSuchPeer(peer)));
+        };
+        let preamble = state.preamble(head.kind());
+        let head = Part::Bytes(head.finish(preamble));
         let (cookie, part) = payload.unwrap_or((Cookie::COPY, Part::Bytes(&[])));
-        let sent = channel.try_send(peer, cookie, &[Part::Bytes(head.bytes()), part])?;
-        state.credits_to_return -= u32::from(preamble[1]);
-        Ok(sent)
+        match channel.try_send(peer, cookie, &[head, part]) {
+            Ok(sent) => {
+                state.credits_to_return -= u32::from(preamble[1]);
+                Ok(sent)
+            }
+            Err(error) => Err(progress.stop(error)),
+        }
     }
 }

@@ -88,7 +88,7 @@ impl<H: Header, C: Config> State<H, C> {
     pub(crate) fn forget(&mut self, untrue: impl Fn(&Envelope<H, C>, bool) -> bool) {
         // Without a query so far there is nothing to drop.
         if self.has_queried() {
-            self.forget_answers(untrue);
+            self.forget_answers(&untrue);
         }
     }
 
@@ -99,7 +99,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     #[inline(never)]
-    fn forget_answers(&mut self, untrue: impl Fn(&Envelope<H, C>, bool) -> bool) {
+    fn forget_answers(&mut self, untrue: &dyn Fn(&Envelope<H, C>, bool) -> bool) {
         for index in 0..MAX_QUERIES {
             let Some(probes) = self.probes.get_mut() else {
                 return;

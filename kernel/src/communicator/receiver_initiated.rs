@@ -6,7 +6,7 @@
 //! receiver drops the data and the message stays announced: its sender keeps the buffer until the receiver sends a Fin
 //! or requests the data. Source: the EPOS communication system, section 3.3 (the requested queue).
 
-use super::frame_tx::Stop;
+use super::frame_tx::{Progress, Stop};
 use super::operation::{OpState, length};
 use super::peer_state::{OwnHint, ReceiverHints};
 use super::port_mux::PortTx;
@@ -42,7 +42,7 @@ impl<H: Header, C: Config> State<H, C> {
         &mut self,
         peer: Peer,
         channel: &mut L,
-        moved: &mut bool,
+        progress: &mut Progress,
     ) -> Result<(), Stop> {
         let free = match self.hints(peer).map(|hints| (hints.due, hints.ours)) {
             Some((true, OwnHint::No)) => true,
@@ -66,9 +66,10 @@ impl<H: Header, C: Config> State<H, C> {
             let (slot, generation) = (posted.slot, operation.generation);
             let me = Ticket::new(slot, generation);
             let room = C::Length::new(room).unwrap_or_else(|| length::<C>(u32::MAX as usize));
-            let fields = |w: Writer| w.put(&me.handle()).put(&room).put(&posted.pattern);
-            self.put(channel, peer, Kind::RecvHint, fields, None)?;
-            *moved = true;
+            let mut head = Writer::new(Kind::RecvHint);
+            head.put(&me.handle()).put(&room).put(&posted.pattern);
+            self.put(channel, peer, &mut head, None, progress)?;
+            progress.moved = true;
             if let Some(hints) = self.hints(peer) {
                 hints.ours = OwnHint::Out(me);
             }
@@ -98,6 +99,7 @@ impl<H: Header, C: Config> State<H, C> {
         me: Ticket,
         envelope: Envelope<H, C>,
         channel: &mut L,
+        progress: &mut Progress,
     ) -> Result<bool, Stop> {
         let from = self.me;
         let wanted = self.hints(peer).and_then(|hints| hints.wanted);
@@ -110,13 +112,11 @@ impl<H: Header, C: Config> State<H, C> {
         if want == 0 {
             return Ok(false);
         }
-        let fields = |w: Writer| {
-            w.put(&envelope.header())
-                .put(&length::<C>(envelope.len()))
-                .put(&me.handle())
-                .put(&to)
-        };
-        self.put(channel, peer, Kind::RtsWithData, fields, None)?;
+        let mut head = Writer::new(Kind::RtsWithData);
+        head.put(&envelope.header())
+            .put(&length::<C>(envelope.len()));
+        head.put(&me.handle()).put(&to);
+        self.put(channel, peer, &mut head, None, progress)?;
         if let Some(hints) = self.hints(peer) {
             hints.wanted = None;
         }
@@ -182,11 +182,12 @@ impl<H: Header, C: Config> State<H, C> {
         &mut self,
         peer: Peer,
         channel: &mut L,
-        moved: &mut bool,
+        progress: &mut Progress,
     ) -> Result<(), Stop> {
         if let Some(OwnHint::Whole(sender)) = self.hints(peer).map(|hints| hints.ours) {
-            self.put(channel, peer, Kind::Fin, |w| w.put(&sender), None)?;
-            *moved = true;
+            let mut head = Writer::new(Kind::Fin);
+            self.put(channel, peer, head.put(&sender), None, progress)?;
+            progress.moved = true;
             if let Some(hints) = self.hints(peer) {
                 hints.ours = OwnHint::No;
             }

@@ -2,7 +2,7 @@
 //! order, until nothing is due or the channel is full.
 
 use super::flow_control::MatchQuery;
-use super::frame_tx::Stop;
+use super::frame_tx::{Progress, Stop};
 use super::lent_buffers::{piece, swaps};
 use super::operation::{OpState, Operation, length};
 use super::peer_state::QuerySent;
@@ -107,7 +107,7 @@ impl<H: Header, C: Config> State<H, C> {
     ) -> Result<bool, Error> {
         self.tx_pending = false;
         self.forget_copies(buffers);
-        let mut moved = false;
+        let mut progress = Progress::default();
         let mut next = 0;
         while let Some(rest) = self.peer_states.as_mut().get_mut(next..)
             && let Some((index, state)) = (next..).zip(rest).find(|(_, state)| state.tx_pending)
@@ -115,20 +115,23 @@ impl<H: Header, C: Config> State<H, C> {
             state.tx_pending = false;
             next = index + 1;
             let peer = Peer(index as u16);
-            match self.flush_peer(peer, channel, buffers, &mut moved) {
+            match self.flush_peer(peer, channel, buffers, &mut progress) {
                 Ok(()) => self.forget_copies(buffers),
                 Err(Stop::Full) => self.mark_pending(peer),
                 Err(Stop::Lost) => {
                     self.lose_sends(peer);
-                    moved = true;
+                    progress.moved = true;
                 }
-                Err(Stop::Broken(error)) => {
+                Err(Stop::Broken) => {
                     self.mark_pending(peer);
-                    return Err(error.into());
+                    break;
                 }
             }
         }
-        Ok(moved)
+        match progress.failure {
+            None => Ok(progress.moved),
+            Some(error) => Err(error.into()),
+        }
     }
 
     fn flush_peer<L: PortTx>(
@@ -136,7 +139,7 @@ impl<H: Header, C: Config> State<H, C> {
         peer: Peer,
         channel: &mut L,
         buffers: &impl BufferAccess,
-        moved: &mut bool,
+        progress: &mut Progress,
     ) -> Result<(), Stop> {
         if <C::Transfer as Transfer>::RENDEZVOUS {
             // These go before any frame that could tell the peer of a cancellation.
@@ -144,18 +147,18 @@ impl<H: Header, C: Config> State<H, C> {
                 .flow(peer)
                 .is_some_and(|flow| flow.withdrawn_since_hold)
             {
-                self.flush_hold(peer, channel, moved)?;
+                self.flush_hold(peer, channel, progress)?;
             }
-            self.flush_replies(peer, channel, moved)?;
-            self.flush_active(peer, channel, buffers, moved)?;
+            self.flush_replies(peer, channel, progress)?;
+            self.flush_active(peer, channel, buffers, progress)?;
         }
-        self.flush_unsent(peer, channel, buffers, moved)?;
+        self.flush_unsent(peer, channel, buffers, progress)?;
         if <C::Transfer as Transfer>::HINTS {
             // This sends the data of a message that has just been announced with it.
-            self.flush_active(peer, channel, buffers, moved)?;
-            self.flush_hint(peer, channel, moved)?;
+            self.flush_active(peer, channel, buffers, progress)?;
+            self.flush_hint(peer, channel, progress)?;
         }
-        self.flush_notices(peer, channel, moved)
+        self.flush_notices(peer, channel, progress)
     }
 
     /// Sends replies to the peer's queries.
@@ -163,15 +166,21 @@ impl<H: Header, C: Config> State<H, C> {
         &mut self,
         peer: Peer,
         channel: &mut L,
-        moved: &mut bool,
+        progress: &mut Progress,
     ) -> Result<(), Stop> {
         if <C::Transfer as Transfer>::HINTS {
-            self.flush_fin(peer, channel, moved)?;
+            self.flush_fin(peer, channel, progress)?;
         }
         if let Some((sender, yes)) = self.flow(peer).and_then(|flow| flow.cancel_reply) {
-            let fields = |w: Writer| w.put(&sender).put(&u8::from(yes));
-            self.put(channel, peer, Kind::CancelReply, fields, None)?;
-            *moved = true;
+            let mut head = Writer::new(Kind::CancelReply);
+            self.put(
+                channel,
+                peer,
+                head.put(&sender).put(&u8::from(yes)),
+                None,
+                progress,
+            )?;
+            progress.moved = true;
             if let Some(flow) = self.flow(peer) {
                 flow.cancel_reply = None;
             }
@@ -181,21 +190,28 @@ impl<H: Header, C: Config> State<H, C> {
             && let Some((generation, sender, accepted)) = probes.pending_release(peer)
         {
             let kind = if accepted { Kind::Accept } else { Kind::Reject };
-            self.put(channel, peer, kind, |w| w.put(&sender), None)?;
-            *moved = true;
+            self.put(
+                channel,
+                peer,
+                Writer::new(kind).put(&sender),
+                None,
+                progress,
+            )?;
+            progress.moved = true;
             if let Some(probes) = self.probes.get_mut() {
                 probes.drop_question(generation);
             }
         }
         if let Some(sender) = self.flow(peer).and_then(|flow| flow.reject) {
-            self.put(channel, peer, Kind::Reject, |w| w.put(&sender), None)?;
-            *moved = true;
+            let mut head = Writer::new(Kind::Reject);
+            self.put(channel, peer, head.put(&sender), None, progress)?;
+            progress.moved = true;
             if let Some(flow) = self.flow(peer) {
                 flow.reject = None;
             }
         }
-        self.flush_recall(peer, channel, moved)?;
-        self.flush_match_reply(peer, channel, moved)
+        self.flush_recall(peer, channel, progress)?;
+        self.flush_match_reply(peer, channel, progress)
     }
 
     /// Sends the reply to the peer's query. A message that a matched probe keeps may be offered to another probe.
@@ -203,7 +219,7 @@ impl<H: Header, C: Config> State<H, C> {
         &mut self,
         peer: Peer,
         channel: &mut L,
-        moved: &mut bool,
+        progress: &mut Progress,
     ) -> Result<(), Stop> {
         let Some((asker, pattern)) = self.flow(peer).and_then(|flow| flow.query) else {
             return Ok(());
@@ -211,23 +227,27 @@ impl<H: Header, C: Config> State<H, C> {
         let found = self.first_unsent(peer, &pattern);
         match found.and_then(|slot| Some((slot, self.held_envelope(slot)?))) {
             Some((slot, (sender, envelope))) => {
-                let fields = |w: Writer| {
-                    w.put(&asker)
-                        .put(&sender)
-                        .put(&length::<C>(envelope.len()))
-                        .put(&envelope.header())
-                };
-                self.put(channel, peer, Kind::MatchReply, fields, None)?;
+                let mut head = Writer::new(Kind::MatchReply);
+                head.put(&asker).put(&sender);
+                head.put(&length::<C>(envelope.len()))
+                    .put(&envelope.header());
+                self.put(channel, peer, &mut head, None, progress)?;
                 self.replied(peer, slot);
             }
             None => {
-                self.put(channel, peer, Kind::NoMatch, |w| w.put(&asker), None)?;
+                self.put(
+                    channel,
+                    peer,
+                    Writer::new(Kind::NoMatch).put(&asker),
+                    None,
+                    progress,
+                )?;
                 if let Some(flow) = self.flow(peer) {
                     flow.answered_none = true;
                 }
             }
         }
-        *moved = true;
+        progress.moved = true;
         if let Some(flow) = self.flow(peer) {
             flow.query = None;
         }
@@ -239,7 +259,7 @@ impl<H: Header, C: Config> State<H, C> {
         &mut self,
         peer: Peer,
         channel: &mut L,
-        moved: &mut bool,
+        progress: &mut Progress,
     ) -> Result<(), Stop> {
         if self
             .flow(peer)
@@ -249,8 +269,9 @@ impl<H: Header, C: Config> State<H, C> {
         }
         let to_recall = self.to_recall(peer);
         if let Some(me) = to_recall {
-            self.put(channel, peer, Kind::Cancel, |w| w.put(&me.handle()), None)?;
-            *moved = true;
+            let mut head = Writer::new(Kind::Cancel);
+            self.put(channel, peer, head.put(&me.handle()), None, progress)?;
+            progress.moved = true;
             if let Some(operation) = self.operations.get_mut(me.slot())
                 && let OpState::Offered { asked, .. } = &mut operation.state
             {
@@ -280,7 +301,7 @@ impl<H: Header, C: Config> State<H, C> {
         peer: Peer,
         channel: &mut L,
         buffers: &impl BufferAccess,
-        moved: &mut bool,
+        progress: &mut Progress,
     ) -> Result<(), Stop> {
         let mut at = self.flow(peer).and_then(|flow| flow.active.first());
         while let Some(slot) = at {
@@ -295,21 +316,21 @@ impl<H: Header, C: Config> State<H, C> {
                 OpState::CtsPending { sender, room } => {
                     let len = operation.envelope.as_ref().map_or(0, Envelope::len);
                     let want = len.min(room);
-                    let fields =
-                        |w: Writer| w.put(&sender).put(&me.handle()).put(&length::<C>(want));
-                    self.put(channel, peer, Kind::Cts, fields, None)?;
+                    let mut head = Writer::new(Kind::Cts);
+                    head.put(&sender).put(&me.handle()).put(&length::<C>(want));
+                    self.put(channel, peer, &mut head, None, progress)?;
                     self.cts_sent(peer, slot, want);
                 }
                 OpState::Streaming { .. } | OpState::StreamingEarly { .. } => {
-                    self.stream(peer, me, channel, buffers, moved)?;
+                    self.stream(peer, me, channel, buffers, progress)?;
                 }
                 OpState::Aborting { to } => {
                     self.put(
                         channel,
                         peer,
-                        Kind::Abort,
-                        |w| self::to::<C>(w, to, me),
+                        &mut head_to::<C>(Kind::Abort, to, me),
                         None,
+                        progress,
                     )?;
                     self.deactivate(peer, slot);
                     self.complete(slot, Err(Error::Revoked));
@@ -318,9 +339,9 @@ impl<H: Header, C: Config> State<H, C> {
                     self.put(
                         channel,
                         peer,
-                        Kind::Abort,
-                        |w| self::to::<C>(w, to, me),
+                        &mut head_to::<C>(Kind::Abort, to, me),
                         None,
+                        progress,
                     )?;
                     if let Some(operation) = self.operations.get_mut(slot) {
                         operation.state = OpState::Cancelling { asked: false };
@@ -331,7 +352,8 @@ impl<H: Header, C: Config> State<H, C> {
                     if self.flow(peer).is_none_or(|flow| flow.cancelling) {
                         continue;
                     }
-                    self.put(channel, peer, Kind::Cancel, |w| w.put(&me.handle()), None)?;
+                    let mut head = Writer::new(Kind::Cancel);
+                    self.put(channel, peer, head.put(&me.handle()), None, progress)?;
                     self.deactivate(peer, slot);
                     if let Some(flow) = self.flow(peer) {
                         flow.cancelling = true;
@@ -342,7 +364,7 @@ impl<H: Header, C: Config> State<H, C> {
                 }
                 _ => self.deactivate(peer, slot),
             }
-            *moved = true;
+            progress.moved = true;
         }
         Ok(())
     }
@@ -371,7 +393,7 @@ impl<H: Header, C: Config> State<H, C> {
         me: Ticket,
         channel: &mut L,
         buffers: &impl BufferAccess,
-        moved: &mut bool,
+        progress: &mut Progress,
     ) -> Result<(), Stop> {
         let names = 1 + usize::from(<C::Transfer as Transfer>::HINTS);
         let head = PREAMBLE + names * size_of::<Handle>() + size_of::<C::Length>();
@@ -400,10 +422,16 @@ impl<H: Header, C: Config> State<H, C> {
                 self.mark_pending(peer);
                 return Ok(());
             };
-            let fields = |w: Writer| self::to::<C>(w, to, me).put(&length::<C>(next));
+            let mut head = head_to::<C>(Kind::Data, to, me);
             let payload = Some((Cookie(me.to_bits()), part));
-            let sent = self.put(channel, peer, Kind::Data, fields, payload)?;
-            *moved = true;
+            let sent = self.put(
+                channel,
+                peer,
+                head.put(&length::<C>(next)),
+                payload,
+                progress,
+            )?;
+            progress.moved = true;
             self.note_streamed(me.slot(), sent, len);
             if next + len == want {
                 self.streamed(peer, me.slot());
@@ -469,7 +497,7 @@ impl<H: Header, C: Config> State<H, C> {
         peer: Peer,
         channel: &mut L,
         buffers: &impl BufferAccess,
-        moved: &mut bool,
+        progress: &mut Progress,
     ) -> Result<(), Stop> {
         loop {
             let Some(state) = self.peer_states.as_ref().get(peer.index()) else {
@@ -495,15 +523,14 @@ impl<H: Header, C: Config> State<H, C> {
             };
             let generation = operation.generation;
             let me = Ticket::new(slot, generation);
-            if announce && self.flush_rts_with_data(peer, me, envelope, channel)? {
+            if announce && self.flush_rts_with_data(peer, me, envelope, channel, progress)? {
                 // The RTS has left, and the payload follows.
             } else if announce {
-                let fields = |w: Writer| {
-                    w.put(&envelope.header())
-                        .put(&length::<C>(envelope.len()))
-                        .put(&me.handle())
-                };
-                self.put(channel, peer, Kind::Rts, fields, None)?;
+                let mut head = Writer::new(Kind::Rts);
+                head.put(&envelope.header())
+                    .put(&length::<C>(envelope.len()))
+                    .put(&me.handle());
+                self.put(channel, peer, &mut head, None, progress)?;
                 self.sent_from_queue(peer, slot);
                 if let Some(operation) = self.operations.get_mut(slot) {
                     operation.state = OpState::RtsSent;
@@ -518,12 +545,14 @@ impl<H: Header, C: Config> State<H, C> {
                 let (preamble, header) = (state.preamble(Kind::Eager), envelope.header());
                 let head = EagerHeader { preamble, header };
                 let parts = [Part::Bytes(head.as_bytes()), part];
-                let sent = channel.try_send_inline(peer, Cookie(me.to_bits()), &parts)?;
+                let sent = channel
+                    .try_send_inline(peer, Cookie(me.to_bits()), &parts)
+                    .map_err(|error| progress.stop(error))?;
                 state.credits_to_return -= u32::from(preamble[1]);
                 self.sent_from_queue(peer, slot);
                 self.leave(slot, sent, envelope.len());
             }
-            *moved = true;
+            progress.moved = true;
         }
     }
 
@@ -532,12 +561,13 @@ impl<H: Header, C: Config> State<H, C> {
         &mut self,
         peer: Peer,
         channel: &mut L,
-        moved: &mut bool,
+        progress: &mut Progress,
     ) -> Result<(), Stop> {
         // After "none" the notice "some" may be due again; two rounds suffice.
         while let Some(holds) = self.peer_state(peer).and_then(|state| state.hold_notice()) {
-            self.put(channel, peer, Kind::Hold, |w| w.put(&u8::from(holds)), None)?;
-            *moved = true;
+            let mut head = Writer::new(Kind::Hold);
+            self.put(channel, peer, head.put(&u8::from(holds)), None, progress)?;
+            progress.moved = true;
             if holds {
                 self.counters.count(Counter::Held);
             }
@@ -556,18 +586,24 @@ impl<H: Header, C: Config> State<H, C> {
         &mut self,
         peer: Peer,
         channel: &mut L,
-        moved: &mut bool,
+        progress: &mut Progress,
     ) -> Result<(), Stop> {
-        self.flush_hold(peer, channel, moved)?;
+        self.flush_hold(peer, channel, progress)?;
         if let Some(query) = self.due_query(peer) {
             let (handle, pattern) = match query {
                 MatchQuery::Receive(handle, pattern, _) | MatchQuery::Probe(handle, pattern, _) => {
                     (handle, pattern)
                 }
             };
-            let fields = |w: Writer| w.put(&handle).put(&pattern);
-            self.put(channel, peer, Kind::MatchQuery, fields, None)?;
-            *moved = true;
+            let mut head = Writer::new(Kind::MatchQuery);
+            self.put(
+                channel,
+                peer,
+                head.put(&handle).put(&pattern),
+                None,
+                progress,
+            )?;
+            progress.moved = true;
             self.counters.count(Counter::Pulled);
             if let Some(flow) = self.flow(peer) {
                 match query {
@@ -587,21 +623,27 @@ impl<H: Header, C: Config> State<H, C> {
             .peer_state(peer)
             .is_some_and(|state| state.must_return_credit(credit))
         {
-            self.put(channel, peer, Kind::Credit, |w| w, None)?;
-            *moved = true;
+            self.put(
+                channel,
+                peer,
+                &mut Writer::new(Kind::Credit),
+                None,
+                progress,
+            )?;
+            progress.moved = true;
         }
         Ok(())
     }
 }
 
-/// Writes the receiver's operation, and the sender's if the frame needs it.
-fn to<C: Config>(writer: Writer, to: Handle, me: Ticket) -> Writer {
-    let writer = writer.put(&to);
+/// Begins a head with the receiver's operation, and the sender's if the frame needs it.
+fn head_to<C: Config>(kind: Kind, to: Handle, me: Ticket) -> Writer {
+    let mut head = Writer::new(kind);
+    head.put(&to);
     if <C::Transfer as Transfer>::HINTS {
-        writer.put(&me.handle())
-    } else {
-        writer
+        head.put(&me.handle());
     }
+    head
 }
 
 impl<H: Header, C: Config> Operation<H, C> {

@@ -1,11 +1,15 @@
 //! Error handlers. Source: MPI 5.0, section 9.3.
 
+mod communicator_name;
 #[cfg_attr(not(feature = "diagnostics"), path = "errhandler/brief.rs")]
 mod sentences;
+
+pub(crate) use communicator_name::CommunicatorName;
 
 use crate::c_arguments::ErrorFunction;
 use crate::constants::*;
 use crate::error::{Class, Error, Kind};
+use crate::error_codes;
 use crate::exit::exit;
 use crate::handle_table::HandleTable;
 use crate::objects::Objects;
@@ -90,7 +94,7 @@ pub(crate) fn aborts(handler: Errhandler) -> bool {
 #[cold]
 pub fn raise(function: &'static str, failure: CommError) -> c_int {
     let code = failure.error.code();
-    sentences::note(&failure);
+    error_codes::note(&failure);
     let (handler, comm) = handler(&failure);
     if handler == MPI_ERRORS_RETURN {
         return code;
@@ -160,7 +164,7 @@ fn function_of(handler: Errhandler) -> Option<ErrorFunction> {
 /// failure.
 #[cold]
 pub fn in_status(first: CommError) -> CommError {
-    sentences::note(&first);
+    error_codes::note(&first);
     if aborts(handler(&first).0) {
         return first;
     }

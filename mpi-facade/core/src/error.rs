@@ -5,6 +5,7 @@
 mod callback_kind;
 mod class;
 mod comm_error;
+mod sentence;
 
 pub use callback_kind::Callback;
 pub use class::Class;
@@ -16,6 +17,7 @@ use crate::op::names;
 use crate::runtime::phase;
 use core::ffi::c_int;
 use core::fmt;
+use pombo_job::log::LogLine;
 use pombo_kernel::channel::ChannelError;
 use pombo_netdrivers::Errno;
 
@@ -353,41 +355,22 @@ impl fmt::Display for Error {
                 )
             }
             Self::Reduction { op, datatype } => {
-                let (op, datatype, domain) =
-                    (names::Shown(op), Shown(datatype), names::domain(op));
+                let (op, datatype, domain) = (names::Shown(op), Shown(datatype), names::domain(op));
                 write!(f, "{op} does not apply to {datatype}: it takes {domain}")
             }
             Self::Argument { name, must, .. } => {
                 write!(f, "invalid argument {name}: it must be {must}")
             }
-            Self::Truncated {
-                sent,
-                room,
-                source,
-                tag,
-            } => truncated(f, sent, room, source.zip(Some(tag))),
-            Self::Unequal { sent, room, .. } if sent == room => f.write_str(
-                "another rank is in another collective call, or has left this one by an error: make the same calls in the same order on all ranks",
-            ),
-            Self::Unequal { sent, room, source } => {
-                write!(f, "unequal lengths: {sent} bytes come from ")?;
-                match source {
-                    Some(source) => write!(f, "rank {source}")?,
-                    None => f.write_str("another rank")?,
-                }
-                write!(
-                    f,
-                    ", {room} are expected; pass the same counts on all ranks, in the same calls"
-                )
+            Self::Truncated { .. } | Self::Unequal { .. } | Self::Unsupported { .. } => {
+                let mut line = LogLine::new();
+                self.put_sentence(&mut line);
+                f.write_str(line.as_str())
             }
             Self::PeerLost { rank } => write!(
                 f,
                 "rank {rank} of MPI_COMM_WORLD has ended: see its own messages"
             ),
             Self::Program { code } => write!(f, "error code {code} of the program"),
-            Self::Unsupported { name } => {
-                write!(f, "{name} is not implemented in this version of Pombo")
-            }
             Self::NotInitialised => f.write_str("MPI is not initialised: call MPI_Init first"),
             Self::Finalised => f.write_str("MPI is finalised: move this call before MPI_Finalize"),
             Self::Overlapping => write!(
@@ -435,29 +418,6 @@ impl From<pombo_kernel::Error> for Error {
             },
             other => Self::Kernel(other),
         }
-    }
-}
-
-/// Describes a message that is too long, by its source and tag as far as they are known.
-fn truncated(
-    f: &mut fmt::Formatter<'_>,
-    sent: u64,
-    room: u64,
-    from: Option<(c_int, Option<c_int>)>,
-) -> fmt::Result {
-    match from {
-        None => write!(
-            f,
-            "message truncated: it has {sent} bytes, the receive buffer {room}; receive with a larger count"
-        ),
-        Some((source, Some(tag))) => write!(
-            f,
-            "the message from rank {source}, tag {tag} has {sent} bytes, the buffer {room}"
-        ),
-        Some((source, None)) => write!(
-            f,
-            "rank {source} sends {sent} bytes, the buffer has {room}; pass the same counts on all ranks"
-        ),
     }
 }
 

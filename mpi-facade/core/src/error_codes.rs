@@ -2,9 +2,9 @@
 //! may be called at any time, so the codes are no part of the world.
 
 use crate::constants::{MPI_ERR_LASTCODE, MPI_MAX_ERROR_STRING};
-use crate::error::{Class, Error, error_string};
+use crate::errhandler::CommunicatorName;
+use crate::error::{Class, CommError, Error, error_string};
 use crate::runtime::pthread::Global;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, Ordering};
@@ -24,16 +24,30 @@ static ADDED: Global<Vec<Option<Added>>> = Global::new(Vec::new());
 /// The value of the attribute `MPI_LASTUSEDCODE`.
 static LAST_USED: AtomicI32 = AtomicI32::new(MPI_ERR_LASTCODE);
 
-/// What the last errors of some classes said, by class.
-static SAID: Global<Vec<(Class, String)>> = Global::new(Vec::new());
+/// An error that the text of its class ends with.
+struct Noted {
+    error: Error,
+    communicator: CommunicatorName,
+}
 
-/// Notes what an error said: the text of its class ends with it from now on, as a program that gets only the code has
-/// no other way to find out.
-#[cfg(feature = "diagnostics")]
-pub(crate) fn note(class: Class, said: String) {
-    SAID.with(|all| {
-        all.retain(|(of, _)| *of != class);
-        all.push((class, said));
+/// The last errors of the two classes that are noted.
+static NOTED: Global<[Option<Noted>; 2]> = Global::new([const { None }; 2]);
+
+/// Notes an error of some kinds: the text of its class ends with it from now on, as a program that gets only the code
+/// has no other way to find out. The sentence is made when the program asks for it.
+pub(crate) fn note(failure: &CommError) {
+    let error = failure.error;
+    let class = match error {
+        Error::Unsupported { .. } => 0,
+        Error::Truncated { .. } | Error::Unequal { .. } => 1,
+        _ => return,
+    };
+    let communicator = CommunicatorName::of(failure.comm);
+    NOTED.with(|all| {
+        all[class] = Some(Noted {
+            error,
+            communicator,
+        });
     });
 }
 
@@ -115,14 +129,21 @@ pub fn class(code: c_int) -> Result<c_int, Error> {
 /// Passes the text of a code on, as `MPI_Error_string`. A code of the program has none until it is added.
 pub fn with_text<R>(code: c_int, take: impl FnOnce(&[u8]) -> R) -> Result<R, Error> {
     match error_string(code) {
-        Some(text) => {
-            Ok(SAID.with(
-                |all| match all.iter().find(|(class, _)| *class as c_int == code) {
-                    Some((_, said)) => take(LogLine::of(format_args!("{text}: {said}")).as_bytes()),
-                    None => take(text.as_bytes()),
-                },
-            ))
-        }
+        Some(text) => Ok(NOTED.with(|all| {
+            let mut noted = all.iter().flatten();
+            let noted = noted.find(|it| it.error.class() as c_int == code);
+            let Some(Noted {
+                error,
+                communicator,
+            }) = noted
+            else {
+                return take(text.as_bytes());
+            };
+            let mut line = LogLine::new();
+            error.put_sentence(line.put(text).put(": "));
+            communicator.put(&mut line);
+            take(line.as_bytes())
+        })),
         None => ADDED.with(|added| Ok(take(&find(added, code).ok_or(UNKNOWN)?.text))),
     }
 }

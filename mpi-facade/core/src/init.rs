@@ -6,7 +6,7 @@ use crate::constants::*;
 use crate::error::{Class, Error};
 use crate::exit::world_rank;
 use crate::info;
-use crate::kernel::{GroupBuffers, Kernel};
+use crate::kernel::{GroupBuffers, JobChannel, Kernel};
 use crate::message_header::{FINGERPRINT, RANKS};
 use crate::objects::Objects;
 use crate::runtime::phase::{self, Phase, phase};
@@ -23,9 +23,9 @@ use pombo_job::Traffic;
 #[cfg(feature = "diagnostics")]
 use pombo_job::environment::variable;
 use pombo_job::log::{self, LogLine};
+use pombo_job::settings::SPARE;
 #[cfg(feature = "diagnostics")]
 use pombo_job::settings::STATS_FILE;
-use pombo_job::settings::{SPARE, Variable};
 use pombo_job::{JobError, JoinError, Joined, Text, WorldChannel};
 use pombo_kernel::{Channel, Limits};
 
@@ -53,21 +53,9 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
         launcher,
     } = pombo_job::join::<RANKS, GroupBuffers>(checked_settings(), FINGERPRINT)
         .map_err(|refused| turn_away(*refused))?;
-    let single_copy = settings::SHM_SINGLE_COPY.read(settings::single_copy);
-    channel
-        .memory()
-        .set_single_copy(single_copy.map_err(|error| refuse(&error))?);
-    if !switch(settings::SHM_RING_RESTART)? {
-        channel.memory().disable_ring_restart();
-    }
-    channel.memory().set_mail(switch(settings::SHM_MAIL)?);
-    let limits = Limits {
-        credit: Some(told(settings::UNEXPECTED_CREDIT)? as u32),
-        eager: Some(told(settings::EAGER_LIMIT)?),
-        copies: Some(told(settings::SEND_BUFFER_BYTES)?),
-    };
+    let (limits, is_direct) = configure(&mut channel).map_err(|error| refuse(&error))?;
     let (own, size) = (channel.me(), channel.peers());
-    let kernel = Kernel::new(channel, limits, switch(settings::DIRECT_RECEIVE)?)?;
+    let kernel = Kernel::new(channel, limits, is_direct)?;
     let threads = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_SERIALIZED);
     let objects = Objects::new(Comms::new(own, size, &hosts));
     let world = World::new(kernel, objects, hosts, launcher);
@@ -82,6 +70,24 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     #[cfg(feature = "progress-thread")]
     progress_thread::start().map_err(|error| refuse(&error))?;
     Ok(threads)
+}
+
+/// Sets the channel as the environment tells; returns the limits of the kernel, and whether blocking receives go without
+/// the queues. It is apart from [`init`], which would drop the channel for each variable.
+#[inline(never)]
+fn configure(channel: &mut JobChannel) -> Result<(Limits, bool), JobError> {
+    let memory = channel.memory();
+    memory.set_single_copy(settings::SHM_SINGLE_COPY.read(settings::single_copy)?);
+    if !settings::SHM_RING_RESTART.switch()? {
+        memory.disable_ring_restart();
+    }
+    memory.set_mail(settings::SHM_MAIL.switch()?);
+    let limits = Limits {
+        credit: Some(settings::UNEXPECTED_CREDIT.number()? as u32),
+        eager: Some(settings::EAGER_LIMIT.number()?),
+        copies: Some(settings::SEND_BUFFER_BYTES.number()?),
+    };
+    Ok((limits, settings::DIRECT_RECEIVE.switch()?))
 }
 
 /// Checks all variables of this process. Without diagnostics only those that are read are checked, as they are read.
@@ -176,14 +182,6 @@ fn report(world: &mut World) {
             "pombo: rank {rank} cannot write the file that POMBO_STATS_FILE names: {errno}{must}"
         )));
     }
-}
-
-fn told(variable: &Variable) -> Result<usize, Error> {
-    variable.number().map_err(|error| refuse(&error))
-}
-
-fn switch(variable: &Variable) -> Result<bool, Error> {
-    variable.switch().map_err(|error| refuse(&error))
 }
 
 /// Prints the reason of a refused join, then ends the job with this process's exit code.

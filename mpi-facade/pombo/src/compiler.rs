@@ -11,6 +11,7 @@ use crate::console::tell;
 use crate::error::Error;
 use crate::install;
 use crate::library::{Prefix, STATIC};
+use crate::small_library;
 use crate::toolchain::{self, Language};
 use crate::version::VERSION;
 
@@ -259,15 +260,7 @@ fn line(language: Language, request: &CompileRequest<'_>) -> Result<Vec<OsString
         let shows_program = request.show.is_none_or(|show| show == Show::All);
         let minimal = request.minimal.filter(|_| shows_program);
         line.extend(match minimal {
-            Some(words) => {
-                let compiler = compiler(language, request)?;
-                inside(&configure::library(
-                    &request.rest,
-                    &compiler,
-                    &told(words)?,
-                    &prefix,
-                )?)
-            }
+            Some(words) => small(language, request, &told(words)?, &prefix)?,
             None => libraries(&prefix, request.archive || request.minimal.is_some()),
         });
     }
@@ -287,6 +280,31 @@ fn libraries(prefix: &Prefix, archive: bool) -> Vec<OsString> {
         ]
         .concat(),
     }
+}
+
+/// Returns the options that put no more of the library into the program than it needs, as `pombo size` measures.
+fn small(
+    language: Language,
+    request: &CompileRequest<'_>,
+    told: &Told,
+    prefix: &Prefix,
+) -> Result<Vec<OsString>, Error> {
+    let moves = ["-shared", "-pie", "-static-pie"];
+    let moved = request.rest.iter().filter_map(|word| word.to_str());
+    if let Some(word) = { moved }.find(|word| moves.contains(word)) {
+        return Err(Error::Value {
+            what: "an option beside --minimal",
+            given: word.to_owned(),
+            want: "none of -shared, -pie, -static-pie: its programs stand at a fixed address; -static-mpi goes with them",
+        });
+    }
+    let compiler = compiler(language, request)?;
+    let archive = configure::library(&request.rest, &compiler, told, prefix)?;
+    let mut options: Vec<OsString> = small_library::LINK.map(OsString::from).into();
+    // Exceptions of C++ need the tables of the program's own functions.
+    options.extend((language == Language::C).then(|| "-fno-asynchronous-unwind-tables".into()));
+    options.push(archive.into());
+    Ok(options)
 }
 
 /// Returns the options that put a static library into the program.

@@ -13,6 +13,7 @@ use pombo_netdrivers::shm::ShmError;
 use crate::console::warn;
 use crate::join::Refusal;
 use crate::simulate::Failure;
+use crate::version::VERSION;
 
 /// A failure of the launcher itself; a failing rank is not one.
 #[derive(Debug)]
@@ -129,6 +130,8 @@ pub(crate) enum Error {
         archive: PathBuf,
         command: String,
     },
+    /// The library of a composition is of another version than this launcher.
+    OldComposition { archive: PathBuf, command: String },
     /// What a program carries is above its budget, or was to stay out of it.
     Size { why: Vec<String> },
     /// The compiler failed.
@@ -420,6 +423,12 @@ impl fmt::Display for Error {
                 "the library for this program's composition, '{name}', is not installed as {}; in Pombo's sources: \
                  {command}, then install again (cargo run --release -- install --prefix DIR); -static-mpi links the whole \
                  library instead",
+                archive.display()
+            ),
+            Error::OldComposition { archive, command } => write!(
+                f,
+                "{} is of another version than this {VERSION}; in Pombo's sources: {command}, then install again (cargo run \
+                 --release -- install --prefix DIR)",
                 archive.display()
             ),
             Error::Size { why } => write!(f, "{}", why.join("\n")),

@@ -3,18 +3,18 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use crate::compiler::quoted;
 use crate::console::tell;
 use crate::error::Error;
 use crate::helper::{self, HELPER};
-use crate::library::{self, COMPOSITIONS, Library, Prefix, SHARED, SONAME, STATIC};
+use crate::library::{self, COMPOSITIONS, Library, Prefix, SHARED, SONAME, STATIC, holds};
 use crate::mpi_names::{HEADER, header_of_names};
+use crate::small_library;
 
 /// The launcher's name in `bin`.
 const LAUNCHER: &str = "pombo";
@@ -124,14 +124,6 @@ fn is_link_to_launcher(path: &Path) -> bool {
     fs::read_link(path).is_ok_and(|target| target.file_name() == Some(LAUNCHER.as_ref()))
 }
 
-/// Returns whether the file contains the mark. A dangling link counts as Pombo's: nobody misses it.
-fn holds(path: &Path, mark: &str) -> bool {
-    match fs::read(path) {
-        Ok(text) => text.windows(mark.len()).any(|part| part == mark.as_bytes()),
-        Err(error) => error.kind() == ErrorKind::NotFound,
-    }
-}
-
 /// Returns whether a file is a library of Pombo.
 pub(crate) fn is_library(file: &Path) -> bool {
     holds(file, LIBRARY_MARK)
@@ -200,30 +192,43 @@ fn libraries(
     }
     if let Some(archive) = &library.archive {
         let to = lib.join(STATIC);
-        put_archive(archive, &to, put)?;
+        put_archive(archive, &to, true, put)?;
     }
     for (name, archive) in &library.compositions {
         make_directory(&lib.join(COMPOSITIONS).join(name))?;
-        put_archive(archive, &prefix.composition(name), put)?;
+        put_archive(archive, &prefix.composition(name), false, put)?;
     }
+    remove_earlier(&lib.join(COMPOSITIONS), library);
     Ok(())
+}
+
+/// Removes the libraries of compositions that are not laid down now: those of an earlier version would be linked beside
+/// this header and started by this launcher. It is best effort, as `configure` refuses another version by name.
+fn remove_earlier(directory: &Path, library: &Library) {
+    for entry in directory.read_dir().into_iter().flatten().flatten() {
+        let is_new = |(name, _): &(_, _)| *name == entry.file_name();
+        if !library.compositions.iter().any(is_new) {
+            let _ = fs::remove_file(entry.path().join(STATIC));
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
 }
 
 fn put_archive(
     archive: &Path,
     to: &Path,
+    with_tables: bool,
     put: fn(&Path, &Path) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    match weaken(archive, to) {
+    match weaken(archive, to, with_tables) {
         true => Ok(()),
         false => put(archive, to),
     }
 }
 
-/// Copies the static library so that each `MPI_X` in it gives way to a function of the program or of a profiling
-/// library, as in the shared one: Rust makes no weak symbols yet. Returns false if this machine has no `objcopy`, which
-/// comes with the linker; then functions cannot be replaced in programs that are linked statically.
-fn weaken(from: &Path, to: &Path) -> bool {
+/// Puts a static library whose functions give way to those of programs: see [`small_library::weaken`]. Returns false if
+/// this machine has no `objcopy`; then functions cannot be replaced in programs that are linked statically.
+fn weaken(from: &Path, to: &Path, with_tables: bool) -> bool {
     let age = |path: &Path| {
         path.symlink_metadata()
             .and_then(|data| data.modified())
@@ -232,21 +237,7 @@ fn weaken(from: &Path, to: &Path) -> bool {
     if !to.is_symlink() && (is_same_file(from, to) || age(to) > age(from)) {
         return true;
     }
-    let weakened = replace(to, |new| {
-        let mut objcopy = Command::new("objcopy");
-        objcopy.args(["--wildcard", "--weaken-symbol=MPI_*"]);
-        match objcopy
-            .arg(from)
-            .arg(new)
-            .stderr(Stdio::null())
-            .status()?
-            .success()
-        {
-            true => Ok(()),
-            false => Err(io::Error::other("objcopy failed")),
-        }
-    });
-    weakened.is_ok()
+    replace(to, |new| small_library::weaken(from, new, with_tables)).is_ok()
 }
 
 /// Returns the text of a file for pkg-config. It stays valid if the prefix moves, unless the path has a comma.

@@ -4,10 +4,13 @@
 //! directory and its `deps` (cargo puts the library into one of them or into both, and the newer file counts).
 
 use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::error::Error;
+use crate::small_library::PROFILE;
 use crate::variables;
 
 /// The soname, which programs are linked to.
@@ -88,6 +91,14 @@ pub(crate) fn executable() -> Result<PathBuf, Error> {
     std::env::current_exe().map_err(Error::system("find the launcher's own file"))
 }
 
+/// Returns whether the file contains the mark. A dangling link counts as Pombo's: nobody misses it.
+pub(crate) fn holds(path: &Path, mark: &str) -> bool {
+    match fs::read(path) {
+        Ok(text) => text.windows(mark.len()).any(|part| part == mark.as_bytes()),
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
+
 fn places(executable: &Path) -> [PathBuf; 3] {
     let directory = executable.parent().unwrap_or(Path::new("/"));
     let above = directory.parent().unwrap_or(directory);
@@ -111,16 +122,15 @@ fn in_directory(directory: &Path) -> Option<Library> {
 }
 
 /// Finds the libraries of compositions: `pombo/NAME/libmpi_abi.a` beside an installed library. Cargo builds each in a
-/// directory of its own beside that of the whole library, as in `target/pombo/NAME/release` and `target/release`.
+/// directory of its own beside that of the whole library, as in `target/pombo/NAME/small` and `target/release`.
 fn compositions(directory: &Path) -> Vec<(OsString, PathBuf)> {
     let build = match directory.ends_with("deps") {
         true => directory.parent().unwrap_or(directory),
         false => directory,
     };
-    let (profile, above) = (build.file_name().unwrap_or_default(), build.parent());
     let places = [
         Some(directory.join(COMPOSITIONS)),
-        above.map(|above| above.join(COMPOSITIONS)),
+        build.parent().map(|above| above.join(COMPOSITIONS)),
     ];
     let entries = places
         .into_iter()
@@ -131,7 +141,7 @@ fn compositions(directory: &Path) -> Vec<(OsString, PathBuf)> {
         .flatten()
         .map(|entry| (entry.file_name(), entry.path()));
     let found = directories.filter_map(|(name, place)| {
-        let archives = [place.join(STATIC), place.join(profile).join(STATIC)];
+        let archives = [place.join(STATIC), place.join(PROFILE).join(STATIC)];
         Some((
             name,
             archives.into_iter().find(|archive| archive.is_file())?,

@@ -26,6 +26,7 @@ mod simulate;
 mod site_jobs;
 mod sites;
 mod size;
+mod small_library;
 mod toolchain;
 mod tree;
 mod variables;

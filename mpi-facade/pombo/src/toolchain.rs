@@ -2,7 +2,7 @@
 //! and `configure` use it.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::Error;
@@ -60,6 +60,17 @@ pub(crate) fn compiler(language: Language, named: Option<&str>) -> Result<Vec<Os
 fn is_in_path(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|place| place.join(name).is_file())
+}
+
+/// Returns a library's file in the directories that a compiler searches without being told.
+pub(crate) fn library(compiler: &[OsString], name: &str) -> Option<PathBuf> {
+    let mut command = Command::new(compiler.first()?);
+    command.args(&compiler[1..]);
+    command.arg(format!("-print-file-name={name}"));
+    let output = command.stderr(Stdio::null()).output().ok()?;
+    let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
+    // What it does not find, it prints as it got it.
+    path.is_absolute().then_some(path)
 }
 
 /// Preprocesses a source; headers in the directory `first` come before all others.

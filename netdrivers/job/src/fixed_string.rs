@@ -37,19 +37,36 @@ impl<const N: usize> Text<N> {
 
     /// Appends a number in decimal digits, as [`Text::put`] does.
     pub fn put_number(&mut self, number: impl Into<i64>) -> &mut Self {
-        let (number, mut digits) = (number.into(), Text::<20>::new());
-        let mut rest = number.unsigned_abs();
-        let mut power = 10_u64.pow(rest.checked_ilog10().unwrap_or(0));
+        let number = number.into();
         if number < 0 {
-            digits.put("-");
+            self.put("-");
         }
-        while power > 0 {
-            let digit = (rest / power) as usize;
-            digits.put("0123456789".get(digit..=digit).unwrap_or_default());
-            rest %= power;
-            power /= 10;
+        self.put_digits(number.unsigned_abs(), 10)
+    }
+
+    /// Appends an address or a handle as `0x1f`, as [`Text::put`] does.
+    pub fn put_hexadecimal(&mut self, number: usize) -> &mut Self {
+        self.put("0x").put_digits(number as u64, 16)
+    }
+
+    fn put_digits(&mut self, number: u64, base: u64) -> &mut Self {
+        // The last digit first; in base 10 there are 20 at most.
+        let (mut digits, mut rest, mut free) = ([0; 20], number, 20);
+        for place in digits.iter_mut().rev() {
+            let digit = (rest % base) as u8;
+            *place = digit + if digit < 10 { b'0' } else { b'a' - 10 };
+            rest /= base;
+            free -= 1;
+            if rest == 0 {
+                break;
+            }
         }
-        self.put(digits.as_str())
+        append(
+            &mut self.bytes,
+            &mut self.len,
+            digits.get(free..).unwrap_or_default(),
+        );
+        self
     }
 
     /// Returns the text.
@@ -76,16 +93,22 @@ impl<const N: usize> fmt::Write for Text<N> {
         while !text.is_char_boundary(cut) {
             cut -= 1;
         }
-        let place = self.bytes.get_mut(self.len..self.len + cut);
-        if let Some((place, text)) = place.zip(text.as_bytes().get(..cut)) {
-            place.copy_from_slice(text);
-            self.len += cut;
-        }
+        let kept = text.as_bytes().get(..cut).unwrap_or_default();
+        append(&mut self.bytes, &mut self.len, kept);
         match cut == text.len() {
             true => Ok(()),
             // After a character that does not fit none is appended.
             false => Err(fmt::Error),
         }
+    }
+}
+
+/// Appends bytes as far as there is room; once for all sizes of texts.
+fn append(bytes: &mut [u8], len: &mut usize, text: &[u8]) {
+    let free = bytes.get_mut(*len..).unwrap_or_default();
+    for (place, byte) in free.iter_mut().zip(text) {
+        *place = *byte;
+        *len += 1;
     }
 }
 
@@ -130,5 +153,10 @@ mod tests {
             assert_eq!(written, alloc::format!("rank {number}"));
         }
         assert_eq!(Text::<3>::new().put_number(12345).as_str(), "123");
+        for number in [0, 9, 10, 0x1f, 0xabc_def0, usize::MAX] {
+            let mut text = Text::<30>::new();
+            let written = text.put_hexadecimal(number).as_str();
+            assert_eq!(written, alloc::format!("{number:#x}"));
+        }
     }
 }

@@ -515,7 +515,7 @@ fn activate(active: &mut Vec<u16>, peer: Peer) {
 }
 
 /// Tells a peer of the frame that this rank has just written for it.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(super) fn announce(connection: &mut Connection, members: &Membership, to: Peer, park: &Futex) {
     if !connection.announced {
         let me = members.me.index();

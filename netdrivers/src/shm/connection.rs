@@ -211,12 +211,12 @@ impl Connection {
 
     /// Passes up to `most` frames, and the loss of the peer after its last, to the handler.
     #[inline(always)]
-    pub(super) fn serve(
+    pub(super) fn serve<H: EventHandler>(
         &mut self,
         peer: Peer,
         most: usize,
         timing: MailTiming,
-        handler: &mut impl EventHandler,
+        handler: &mut H,
     ) -> Served {
         let mut frames = 0;
         while frames < most {
@@ -226,8 +226,8 @@ impl Connection {
             let long = &self.long;
             let sent = self.outbound.position();
             let (ring, mail) = (&mut self.inbound, &mut self.mail);
-            let of_frame = |handler: &mut _, bytes: &[u8]| deliver(peer, bytes, handler);
-            let of_flagged = |handler: &mut _, bytes: &[u8], flags| {
+            let of_frame = |handler: &mut H, bytes: &[u8]| deliver(peer, bytes, handler);
+            let of_flagged = |handler: &mut H, bytes: &[u8], flags| {
                 if flags == 0 {
                     deliver_event(peer, bytes, handler);
                 } else if flags == LONG {
@@ -269,15 +269,15 @@ fn deliver(peer: Peer, frame: &[u8], handler: &mut impl EventHandler) {
     }
 }
 
-/// Delivers a frame where that is rare.
+/// Delivers a frame where that is rare. The handler is no type parameter here and below: one function serves all.
 #[inline(never)]
-fn deliver_event(peer: Peer, frame: &[u8], handler: &mut impl EventHandler) {
+fn deliver_event(peer: Peer, frame: &[u8], handler: &mut dyn EventHandler) {
     handler.handle(Event::Arrival(Frame::new(peer, frame, None)));
 }
 
 /// Delivers a frame that lies beside the ring. The kernel's short path saves nothing that counts beside such a copy.
 #[inline(never)]
-fn deliver_long(peer: Peer, record: &[u8], long: &LongConsumer, handler: &mut impl EventHandler) {
+fn deliver_long(peer: Peer, record: &[u8], long: &LongConsumer, handler: &mut dyn EventHandler) {
     long.take(record, |frame| {
         handler.handle(Event::Arrival(Frame::new(peer, frame, None)));
     });
@@ -290,7 +290,7 @@ fn deliver_exposed(
     bytes: &[u8],
     control: &Control,
     acks: &ReadAcks,
-    handler: &mut impl EventHandler,
+    handler: &mut dyn EventHandler,
 ) {
     let process = control.status.0.own_pid().filter(|_| !acks.has_refused());
     let (head, remote) = RemoteBuffer::parse(bytes, process);

@@ -266,7 +266,7 @@ pub(super) fn take_next<R: GranuleAccess, M: GranuleAccess, H>(
     looks: bool,
     handler: &mut H,
     of_frame: impl Fn(&mut H, &[u8]),
-    of_flagged: impl FnOnce(&mut H, &[u8], u32),
+    of_flagged: impl Fn(&mut H, &[u8], u32),
 ) -> Result<bool, RingError> {
     if ring.pop_plain(mail.ring_stamp, |bytes, flags| {
         mail.ring_taken(flags);
@@ -274,7 +274,7 @@ pub(super) fn take_next<R: GranuleAccess, M: GranuleAccess, H>(
     }) {
         return Ok(true);
     }
-    let is_early = match ring.pop(mail.ring_stamp, |bytes, flags| {
+    let is_early = match ring.pop(mail.ring_stamp, &mut |bytes, flags| {
         mail.ring_taken(flags);
         of_flagged(handler, bytes, flags & !(STAMP | INVITES));
     }) {

@@ -174,7 +174,7 @@ impl<S: GranuleAccess> Producer<S> {
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn write(&mut self, len: usize, parts: &[Part<'_>], flags: u32) -> Result<(), RingError> {
         debug_assert!(len == Part::total(parts) && len <= limit(S::GRANULES));
         let size = granules(len);
@@ -305,7 +305,7 @@ impl<S: GranuleAccess> Producer<S> {
     }
 
     /// Clears the word behind the record if it may be bytes of a frame.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn clear_behind(&mut self, granules: usize) {
         let behind = (self.granule() + granules) % S::GRANULES;
         let (bits, bit) = (&mut self.stale[behind / 64], 1 << (behind % 64));
@@ -383,7 +383,7 @@ impl<S: GranuleAccess> Consumer<S> {
     pub(super) fn pop(
         &mut self,
         stamp: u32,
-        f: impl FnOnce(&[u8], u32),
+        f: &mut dyn FnMut(&[u8], u32),
     ) -> Result<bool, RingError> {
         let Some((len, flags)) = self.front()? else {
             self.streak = 0;
@@ -562,7 +562,7 @@ fn gap_before(size: usize, granule: usize, granules: usize) -> usize {
 
 /// Copies the parts one after the other into `room`, which has their total length. What lies in the record's first line
 /// comes last, just before its word: the reader polls that line, and the next store there has to fetch it back each time.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(super) fn copy_parts(parts: &[Part<'_>], room: &mut [u8]) {
     // Nearly all frames of the kernel have this form, which lets the compiler specialise the copies.
     if let [head @ Part::Bytes(_), payload] = parts {

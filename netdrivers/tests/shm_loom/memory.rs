@@ -90,7 +90,7 @@ pub(super) fn put(
 /// Takes a frame, and sees that it is whole. Its number.
 pub(super) fn take(consumer: &mut Consumer<Memory>, len: usize) -> Option<u8> {
     let mut number = None;
-    let consumed = consumer.pop(0, |bytes, _| {
+    let consumed = consumer.pop(0, &mut |bytes, _| {
         assert_eq!(bytes.len(), len);
         assert!(bytes.iter().all(|byte| *byte == bytes[0]));
         number = Some(bytes[0]);

@@ -1,15 +1,11 @@
 //! What an error that nobody handles says where the library is built without diagnostics: the function, the rank and the
-//! number of the class, whose text `MPI_Error_string` has.
+//! number of the class, whose text `MPI_Error_string` has, with what the last error of that class said.
 
 use crate::constants::Comm;
 use crate::error::Error;
 use crate::exit::world_rank;
-use crate::runtime::world::CommError;
 use core::ffi::c_int;
 use pombo_job::log::{self, LogLine};
-
-/// Notes nothing: the class's own text is all that `MPI_Error_string` tells.
-pub(super) fn note(_: &CommError) {}
 
 /// Prints an error that ends the job. `first` is the rank that caused the loss of a rank.
 pub(super) fn report(function: &'static str, error: &Error, first: c_int, _: Comm) {

@@ -2,9 +2,9 @@
 //! under which a prefix has it. `print` and `mod.rs` call it.
 
 use super::decision::{Composition, Level};
+use crate::small_library::cargo_words;
 
-/// The package whose features these are, with the one list of them.
-pub(super) const PACKAGE: &str = "pombo-mpi-abi";
+/// The one list of the features.
 const MANIFEST: &str = include_str!("../../../abi/Cargo.toml");
 
 /// Returns the features that the composition needs. A part that is no feature of the package is always in it.
@@ -47,13 +47,10 @@ pub(super) fn name(features: &[&str]) -> String {
 
 /// Returns the command that builds the library, in the directory of Pombo's sources.
 pub(super) fn command(features: &[&str]) -> String {
-    let list = match features {
-        [] => String::new(),
-        _ => format!(" --features {}", features.join(",")),
-    };
+    let target = format!("target/pombo/{}", name(features));
     format!(
-        "cargo build --release -p {PACKAGE} --no-default-features{list} --target-dir target/pombo/{}",
-        name(features)
+        "cargo {}",
+        cargo_words(&features.join(","), &target).join(" ")
     )
 }
 
@@ -73,8 +70,8 @@ mod tests {
     fn names_and_commands() {
         assert_eq!(name(&[]), "base");
         assert_eq!(name(&["collectives", "hosts"]), "collectives+hosts");
-        assert!(command(&[]).ends_with("--no-default-features --target-dir target/pombo/base"));
-        assert!(command(&["a", "b"]).ends_with("--features a,b --target-dir target/pombo/a+b"));
+        assert!(command(&[]).contains("--no-default-features --target-dir target/pombo/base "));
+        assert!(command(&["a", "b"]).contains("--features a,b --target-dir target/pombo/a+b "));
         assert!(is_feature("hosts") && !is_feature("no-such"));
     }
 }

@@ -19,9 +19,10 @@ use std::path::{Path, PathBuf};
 
 use crate::console::tell;
 use crate::error::Error;
-use crate::library::Prefix;
+use crate::library::{Prefix, holds};
 use crate::run::foreign;
 use crate::toolchain::{self, Language};
+use command_line::Line;
 pub(crate) use decision::Told;
 use decision::{Composition, decide};
 use facts::{Facts, Kind, Place};
@@ -61,7 +62,7 @@ enum Emit {
 /// Prints the composition for these files.
 pub(crate) fn main(options: &Options, prefix: &Prefix) -> Result<u8, Error> {
     let compiler = |source: &Path| toolchain::compiler(language(source), None);
-    let facts = read(&options.files, prefix, &compiler, &options.options)?;
+    let facts = read(&options.files, &[], prefix, &compiler, &options.options)?;
     if facts.is_empty() {
         return Err(Error::NoMpi {
             files: options.files.clone(),
@@ -94,9 +95,10 @@ fn served(composition: &Composition, prefix: &Prefix) -> String {
     let features = features::of(composition);
     let name = features::name(&features);
     let archive = prefix.composition(&name);
-    let is_there = match archive.is_file() {
-        true => archive.display().to_string(),
-        false => format!("not installed; {}", features::command(&features)),
+    let is_there = match (archive.is_file(), holds(&archive, LIBRARY_VERSION)) {
+        (true, true) => archive.display().to_string(),
+        (true, false) => format!("of another version; {}", features::command(&features)),
+        (false, _) => format!("not installed; {}", features::command(&features)),
     };
     format!("library       {name:<11}{is_there}")
 }
@@ -104,28 +106,40 @@ fn served(composition: &Composition, prefix: &Prefix) -> String {
 /// Returns the static library for the program that this command line of a compiler links.
 ///
 /// # Errors
-/// [`Error::NoComposition`] if it is not installed: a compiler does not build libraries.
+/// [`Error::NoComposition`] if it is not installed: a compiler does not build libraries. [`Error::OldComposition`] if it
+/// is of another version.
 pub(crate) fn library(
     words: &[&OsStr],
     compiler: &[OsString],
     told: &Told,
     prefix: &Prefix,
 ) -> Result<PathBuf, Error> {
-    let (files, options) = command_line::split(words);
-    let facts = read(&files, prefix, &|_| Ok(compiler.to_vec()), &options)?;
+    let in_system = |name: &str| toolchain::library(compiler, name);
+    let Line {
+        files,
+        libraries,
+        options,
+    } = command_line::split(words, &in_system);
+    let compiler_of = |_: &Path| Ok(compiler.to_vec());
+    let facts = read(&files, &libraries, prefix, &compiler_of, &options)?;
     let composition = decide(&facts, told, EAGER);
     let features = features::of(&composition);
     let name = features::name(&features);
     let archive = prefix.composition(&name);
-    match archive.is_file() {
-        true => Ok(archive),
-        false => Err(Error::NoComposition {
+    let command = features::command(&features);
+    match (archive.is_file(), holds(&archive, LIBRARY_VERSION)) {
+        (true, true) => Ok(archive),
+        (true, false) => Err(Error::OldComposition { archive, command }),
+        (false, _) => Err(Error::NoComposition {
             name,
             archive,
-            command: features::command(&features),
+            command,
         }),
     }
 }
+
+/// Text in every library of this version, from its `MPI_Get_library_version`.
+const LIBRARY_VERSION: &str = concat!("Pombo ", env!("CARGO_PKG_VERSION"), ", MPI ");
 
 fn is_source(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
@@ -140,10 +154,11 @@ fn language(source: &Path) -> Language {
     }
 }
 
-/// Reads all files, and the libraries that programs among them need; `compiler` is what preprocesses a source, with
-/// these options.
+/// Reads all files, and the libraries that are given or that programs among the files need; `compiler` is what
+/// preprocesses a source, with these options.
 fn read(
     files: &[PathBuf],
+    libraries: &[PathBuf],
     prefix: &Prefix,
     compiler: &dyn Fn(&Path) -> Result<Vec<OsString>, Error>,
     options: &[OsString],
@@ -154,11 +169,13 @@ fn read(
         .filter_map(|file| file.file_name()?.to_str())
         .collect();
     let include = prefix.names();
-    let mut libraries = Vec::new();
+    let mut libraries = libraries.to_vec();
     for file in files {
         let data = fs::read(file).map_err(Error::file("read", file))?;
         if objects::is_compiled(&data) {
-            read_compiled(file, &data, &names, &mut facts)?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let is_library = name.ends_with(".so") || name.contains(".so.");
+            read_compiled(file, &data, &names, is_library, &mut facts)?;
             need(file, &mut libraries, &mut facts);
         } else if is_source(file) {
             let text = toolchain::preprocess(&compiler(file)?, file, &include, options)?;
@@ -174,7 +191,7 @@ fn read(
     while let Some(library) = libraries.get(next).cloned() {
         next += 1;
         let data = fs::read(&library).map_err(Error::file("read", &library))?;
-        read_compiled(&library, &data, &names, &mut facts)?;
+        read_compiled(&library, &data, &names, true, &mut facts)?;
         need(&library, &mut libraries, &mut facts);
     }
     Ok(facts)
@@ -184,6 +201,7 @@ fn read_compiled(
     file: &Path,
     data: &[u8],
     sources: &[&str],
+    is_library: bool,
     facts: &mut Facts,
 ) -> Result<(), Error> {
     let mut found = Facts::default();
@@ -191,8 +209,6 @@ fn read_compiled(
         file: file.to_owned(),
         why,
     })?;
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let is_library = name.ends_with(".so") || name.contains(".so.");
     // A library that does not use MPI may look up what it likes.
     if !is_library || found.of(Kind::Call).next().is_some() {
         facts.extend(found);

@@ -43,7 +43,7 @@ pub(super) fn toml(composition: &Composition, features: &[&str]) -> String {
     let quoted: Vec<String> = features.iter().map(|name| format!("\"{name}\"")).collect();
     let mut text = format!(
         "# features of {}\nfeatures = [{}]\n\n[composition]\n",
-        super::features::PACKAGE,
+        crate::small_library::PACKAGE,
         quoted.join(", ")
     );
     for (name, value, why) in rows(composition) {

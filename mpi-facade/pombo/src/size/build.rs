@@ -8,7 +8,9 @@ use std::process::{Command, Stdio};
 use super::compositions::Composition;
 use crate::compiler;
 use crate::error::Error;
+use crate::library::STATIC;
 use crate::mpi_names::HEADER;
+use crate::small_library::{self, PROFILE, cargo_words};
 
 const PING_PONG: &str = include_str!("ping_pong.c");
 
@@ -22,13 +24,8 @@ pub(super) struct Built {
     pub(super) with_symbols: PathBuf,
 }
 
-/// Options of programs that are to be small: a fixed address, no tables for exceptions, and no padding between segments.
-const SMALL: [&str; 4] = [
-    "-Os",
-    "-no-pie",
-    "-fno-asynchronous-unwind-tables",
-    "-Wl,--gc-sections,--build-id=none,-z,norelro,-z,noseparate-code",
-];
+/// Options of the ping-pong beside those of all programs that are to be small.
+const OPTIONS: [&str; 2] = ["-Os", "-fno-asynchronous-unwind-tables"];
 
 /// Builds library and program into a directory.
 pub(super) fn build(
@@ -39,12 +36,14 @@ pub(super) fn build(
     let built = library(composition, source)?;
     let file = |kind: &str| directory.join(format!("{}{kind}", composition.name));
     let (archive, ping_pong) = (file(".a"), file(".c"));
-    without_tables(&built, &archive)?;
+    small_library::weaken(&built, &archive, false)
+        .map_err(Error::file("copy without tables", &built))?;
     fs::write(&ping_pong, PING_PONG).map_err(Error::file("write", &ping_pong))?;
     let header = directory.join("mpi.h");
     fs::write(&header, HEADER).map_err(Error::file("write", &header))?;
     let link = |program: &Path, last: &str| {
-        let mut options: Vec<OsString> = SMALL.map(OsString::from).into();
+        let mut options: Vec<OsString> = OPTIONS.map(OsString::from).into();
+        options.extend(small_library::LINK.map(OsString::from));
         options.extend(["-I".into(), directory.into()]);
         // The library stands behind the source that needs it.
         options.extend(["-x".into(), "c".into(), ping_pong.clone().into()]);
@@ -68,33 +67,13 @@ pub(super) fn build(
 
 /// Builds the static library and returns its file.
 fn library(composition: &Composition, source: &Path) -> Result<PathBuf, Error> {
-    let target = source.join("target");
     let mut cargo = Command::new("cargo");
-    cargo.args(["rustc", "--quiet", "--package", "pombo-mpi-abi", "--lib"]);
-    cargo.args(["--crate-type", "staticlib", "--profile", "small"]);
-    cargo.args(["--no-default-features", "--features", composition.features]);
-    cargo.arg("--target-dir").arg(&target);
-    cargo.arg("--manifest-path").arg(source.join("Cargo.toml"));
-    cargo.args(["--", "-C", "relocation-model=static"]);
-    run(&mut cargo)?;
-    Ok(target.join("small/libmpi_abi.a"))
-}
-
-/// Copies a static library without the tables by which exceptions pass through functions: none does in this library. Its
-/// functions give way to those of a program, as in the shared library.
-fn without_tables(from: &Path, to: &Path) -> Result<(), Error> {
-    let mut objcopy = Command::new("objcopy");
-    objcopy.args(["--wildcard", "--weaken-symbol=MPI_*"]);
-    objcopy.args(["-R", ".eh_frame", "-R", ".rela.eh_frame"]);
-    run(objcopy.arg(from).arg(to))
-}
-
-fn run(command: &mut Command) -> Result<(), Error> {
-    let program = Path::new(command.get_program()).to_owned();
-    let status = command.stdin(Stdio::null()).status();
-    let status = status.map_err(Error::file("run", &program))?;
-    match status.success() {
-        true => Ok(()),
+    cargo.arg("--quiet");
+    cargo.args(cargo_words(composition.features, "target"));
+    let status = cargo.current_dir(source).stdin(Stdio::null()).status();
+    let program = PathBuf::from("cargo");
+    match status.map_err(Error::file("run", &program))?.success() {
+        true => Ok(source.join("target").join(PROFILE).join(STATIC)),
         false => Err(Error::Compile { program }),
     }
 }

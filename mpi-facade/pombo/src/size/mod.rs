@@ -85,8 +85,10 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
 fn excess(budgets: &str, measured: &Measured) -> Option<String> {
     let lines = budgets.lines().filter(|line| !line.starts_with('#'));
     let mut lines = lines.filter_map(|line| line.split_once(' '));
-    let budget = lines.find(|(name, _)| *name == measured.name)?.1;
     let (name, now) = (measured.name, measured.sizes.file);
+    let Some((_, budget)) = lines.find(|(of, _)| *of == name) else {
+        return Some(format!("{name}: {now} bytes, and no line of budgets"));
+    };
     match budget.trim().parse::<u64>() {
         Ok(most) if now <= most => None,
         Ok(most) => Some(format!("{name}: {now} bytes, {most} allowed by its budget")),
@@ -140,7 +142,8 @@ mod tests {
             told.contains("101") && told.contains("100 allowed"),
             "{told}"
         );
-        assert_eq!(excess("point-to-point 1", &measured(101)), None);
+        let told = excess("point-to-point 1", &measured(101)).expect("no budget");
+        assert!(told.contains("one-host: 101 bytes, and no line"), "{told}");
         assert!(excess("one-host many", &measured(1)).is_some());
     }
 

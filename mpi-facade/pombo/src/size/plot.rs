@@ -33,7 +33,7 @@ fn drawn(all: &[Measured], text: &mut String) -> Result<(), Box<dyn StdError>> {
             "a ping-pong that carries the library, KB",
             ("sans-serif", 15),
         )
-        .build_cartesian_2d(-0.5..count + 0.9, 0.0..most * 1.08)?;
+        .build_cartesian_2d(-0.5..count + 1.4, 0.0..most * 1.08)?;
     let names = |place: &f64| {
         let is_whole = (place - place.round()).abs() < 0.01 && *place > -0.1;
         let named = all.get(place.round().max(0.0) as usize);

@@ -28,7 +28,7 @@ pub(super) fn chain(program: &[u8], wanted: &str) -> Option<Vec<String>> {
 fn belongs(name: &str, module: &str) -> bool {
     let name = name.trim_start_matches(['<', '&']);
     name.strip_prefix(module)
-        .is_some_and(|rest| rest.is_empty() || !rest.starts_with(char::is_alphanumeric))
+        .is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
 }
 
 /// Returns for each function or table the one that refers to it on the shortest way from `main`, itself for `main`.
@@ -98,6 +98,7 @@ mod tests {
             "pombo_mpi::op"
         ));
         assert!(!belongs("pombo_mpi::opening::x", "pombo_mpi::op"));
+        assert!(!belongs("pombo_mpi::op_names::x", "pombo_mpi::op"));
         assert!(!belongs("<A as core::fmt::Write>::write_str", "core::fmt"));
     }
 }

@@ -5,6 +5,7 @@ use super::byte_order::{BIG_ENDIAN, byte_order};
 use super::raw_unavailable::RawUnavailable;
 use crate::fixed_string::Text;
 use crate::log::LogLine;
+use alloc::boxed::Box;
 use core::fmt::{self, Write};
 #[cfg(feature = "hosts")]
 use core::net::SocketAddr;
@@ -118,10 +119,10 @@ pub enum JobError {
     },
     /// The UDP network between hosts failed.
     #[cfg(feature = "hosts")]
-    Udp(UdpError),
+    Udp(Box<UdpError>),
     /// The raw Ethernet network between hosts failed.
     #[cfg(feature = "hosts")]
-    Ethernet(EthernetError),
+    Ethernet(Box<EthernetError>),
     /// Not all ranks can use raw Ethernet.
     #[cfg(feature = "hosts")]
     NoEthernet {
@@ -293,14 +294,14 @@ impl From<ShmError> for JobError {
 #[cfg(feature = "hosts")]
 impl From<EthernetError> for JobError {
     fn from(error: EthernetError) -> Self {
-        Self::Ethernet(error)
+        Self::Ethernet(Box::new(error))
     }
 }
 
 #[cfg(feature = "hosts")]
 impl From<UdpError> for JobError {
     fn from(error: UdpError) -> Self {
-        Self::Udp(error)
+        Self::Udp(Box::new(error))
     }
 }
 
@@ -361,17 +362,18 @@ impl JobError {
     }
 }
 
-/// The beginning of a foreign text, safe to print.
-pub type Excerpt = Text<80>;
+/// The beginning of a foreign text, safe to print. It lies apart: each place that passes an error on has a copy of its
+/// moves.
+pub type Excerpt = Box<Text<80>>;
 
 /// Returns the beginning of a text without characters that would affect a terminal.
 pub(crate) fn excerpt(text: &str) -> Excerpt {
-    let mut excerpt = Excerpt::new();
+    let mut excerpt = Text::new();
     for letter in text.chars() {
         let shown = if letter.is_control() { '?' } else { letter };
         if excerpt.write_char(shown).is_err() {
             break;
         }
     }
-    excerpt
+    Box::new(excerpt)
 }

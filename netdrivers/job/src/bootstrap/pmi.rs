@@ -79,7 +79,10 @@ impl Pmi {
         if value.len() >= self.longest {
             return Err(JobError::LauncherRefused {
                 asked,
-                said: Excerpt::of(format_args!("a value has less than {} bytes", self.longest)),
+                said: Excerpt::new(Text::of(format_args!(
+                    "a value has less than {} bytes",
+                    self.longest
+                ))),
             });
         }
         let store = &self.store;
@@ -245,7 +248,7 @@ impl PmiConnection {
         }
         rank.zip(size).ok_or(JobError::LauncherAnswer {
             asked,
-            got: Excerpt::from("neither rank nor size"),
+            got: excerpt("neither rank nor size"),
         })
     }
 }

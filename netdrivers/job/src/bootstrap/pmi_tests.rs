@@ -87,11 +87,11 @@ fn lines_arrive_in_pieces_and_together() {
 fn wrong_answers_are_named() {
     let wrong = |asked: &'static str, got: &str| JobError::LauncherAnswer {
         asked,
-        got: got.into(),
+        got: Excerpt::new(got.into()),
     };
     let refused = |asked: &'static str, said: &str| JobError::LauncherRefused {
         asked,
-        said: said.into(),
+        said: Excerpt::new(said.into()),
     };
     let begin = |answers: Vec<String>| Pmi::begin(launcher(answers).0, (0, 1)).err();
     let long = "x".repeat(LINE + 600);
@@ -139,7 +139,7 @@ fn values_that_do_not_fit_or_are_not_there() {
         pmi.put("x", &long),
         Err(JobError::LauncherRefused { .. })
     ));
-    let said = "key_x_not_found".into();
+    let said = Excerpt::new("key_x_not_found".into());
     let asked = "a value of another rank";
     assert_eq!(pmi.get("x"), Err(JobError::LauncherRefused { asked, said }));
 }

@@ -66,9 +66,12 @@ impl RawUnavailable {
     pub(crate) fn of(error: &JobError) -> Self {
         match error {
             JobError::NoEthernet { why, .. } => *why,
-            JobError::Ethernet(
-                EthernetError::NotPermitted { .. } | EthernetError::Forbidden { .. },
-            ) => RawUnavailable::NoRight,
+            JobError::Ethernet(error) => match **error {
+                EthernetError::NotPermitted { .. } | EthernetError::Forbidden { .. } => {
+                    RawUnavailable::NoRight
+                }
+                _ => RawUnavailable::NoInterface,
+            },
             _ => RawUnavailable::NoInterface,
         }
     }

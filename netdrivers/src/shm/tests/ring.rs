@@ -74,7 +74,7 @@ fn put(producer: &mut Producer<&MappedBoards>, bytes: &[u8]) -> Result<(), RingE
 
 fn take(consumer: &mut Consumer<&MappedBoards>) -> Result<Option<Vec<u8>>, RingError> {
     let mut consumed = None;
-    let any = consumer.pop(0, |bytes, _| consumed = Some(bytes.to_vec()))?;
+    let any = consumer.pop(0, &mut |bytes, _| consumed = Some(bytes.to_vec()))?;
     assert_eq!(any, consumed.is_some());
     Ok(consumed)
 }

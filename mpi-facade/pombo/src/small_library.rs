@@ -1,0 +1,61 @@
+//! Static libraries for programs that are to be small: how Cargo builds them, what is taken out of them, and how programs
+//! are linked with them. `size` measures just these; `configure`, `install` and `compiler` give them to users.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The package of the library, whose features make compositions.
+pub(crate) const PACKAGE: &str = "pombo-mpi-abi";
+/// The profile of Cargo, and the name of its directory.
+pub(crate) const PROFILE: &str = "small";
+
+/// Options that link programs: a fixed address, and no padding between segments.
+pub(crate) const LINK: [&str; 2] = [
+    "-no-pie",
+    "-Wl,--gc-sections,--build-id=none,-z,norelro,-z,noseparate-code",
+];
+
+/// Returns the words behind `cargo` that build the library with these features, to be run in Pombo's sources.
+pub(crate) fn cargo_words(features: &str, target: &str) -> Vec<String> {
+    let mut words = vec!["rustc", "--profile", PROFILE, "-p", PACKAGE, "--lib"];
+    words.extend(["--crate-type", "staticlib", "--no-default-features"]);
+    if !features.is_empty() {
+        words.extend(["--features", features]);
+    }
+    words.extend(["--target-dir", target]);
+    words.extend(["--", "-C", "relocation-model=static"]);
+    words.into_iter().map(str::to_owned).collect()
+}
+
+/// Copies a static library so that each `MPI_X` in it gives way to a function of the program or of a profiling library,
+/// as in the shared one: Rust makes no weak symbols yet. `with_tables` says whether the tables stay by which exceptions
+/// pass through functions: none does in this library.
+///
+/// # Errors
+/// The machine has no `objcopy`, which comes with the linker, or it fails.
+pub(crate) fn weaken(from: &Path, to: &Path, with_tables: bool) -> io::Result<()> {
+    let mut objcopy = Command::new("objcopy");
+    objcopy.args(["--wildcard", "--weaken-symbol=MPI_*"]);
+    if !with_tables {
+        objcopy.args(["-R", ".eh_frame", "-R", ".rela.eh_frame"]);
+    }
+    let status = objcopy.arg(from).arg(to).stderr(Stdio::null()).status()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other("objcopy failed")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_features_the_command_names_none() {
+        let words = cargo_words("", "target/x").join(" ");
+        assert!(!words.contains("--features"), "{words}");
+        assert!(words.ends_with("--target-dir target/x -- -C relocation-model=static"));
+        assert!(cargo_words("a,b", "x").join(" ").contains("--features a,b"));
+    }
+}
