@@ -207,6 +207,17 @@ pub struct PortView<'a, L: Channel, P, R> {
     others: R,
 }
 
+impl<'a, L: Channel, P, R> PortView<'a, L, P, R> {
+    pub(super) fn new(channel: &'a mut L, number: u8, port: &'a mut P, others: R) -> Self {
+        PortView {
+            channel,
+            number,
+            port,
+            others,
+        }
+    }
+}
+
 impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>>
     PortView<'_, L, Port<H, M, C>, R>
 {
@@ -263,8 +274,8 @@ impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>> PointToPoint
 
 /// A port other than that of the current call.
 pub struct OtherPort<'a, P> {
-    number: u8,
-    port: &'a mut P,
+    pub(super) number: u8,
+    pub(super) port: &'a mut P,
 }
 
 impl<H: Header, L: Channel, M: Memory, C: Config> OtherPorts<L> for OtherPort<'_, Port<H, M, C>> {
@@ -339,12 +350,7 @@ impl<L: Channel, P> Endpoint<L, P> {
         P: Ports<L, I>,
     {
         let (port, others) = self.ports.select();
-        PortView {
-            channel: &mut self.channel,
-            number: I as u8,
-            port,
-            others,
-        }
+        PortView::new(&mut self.channel, I as u8, port, others)
     }
 }
 
