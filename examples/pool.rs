@@ -23,16 +23,20 @@ type Composition = GroupComposition<64, 1024>;
 const TIMEOUT: Duration = Duration::from_secs(30);
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// Lets the workers square the numbers from 1 to `last`; returns the sum.
+/// Lets the workers, `least` at the beginning, square the numbers from 1 to `last`; returns the sum.
 fn coordinate(
     groups: &mut Groups,
     comm: &mut impl GroupPorts,
     last: u64,
+    least: usize,
 ) -> Result<u64, GroupError> {
     let (mut sum, mut answer) = (0, [0; 16]);
     let mut numbers: Vec<u64> = (1..=last).rev().collect();
     let mut given: BTreeMap<u64, Member> = BTreeMap::new();
     groups.join(comm, "results", TIMEOUT)?;
+    while groups.members("workers").unwrap_or_default().len() < least {
+        groups.serve(comm, MOMENT)?;
+    }
     while !(numbers.is_empty() && given.is_empty()) {
         let workers = groups.members("workers").unwrap_or_default();
         given.retain(|number, worker| {
@@ -80,7 +84,7 @@ fn work(groups: &mut Groups, comm: &mut impl GroupPorts) -> Result<u64, GroupErr
         groups.serve(comm, MOMENT)?;
     }
     let own = groups.join(comm, "workers", TIMEOUT)?;
-    eprintln!("rank {} is worker {}", own.peer, own.number);
+    println!("rank {} is worker {}", own.peer, own.number);
     while groups.exists("results")? {
         match groups.recv(comm, "workers", &mut number, MOMENT) {
             Ok(_) => {
@@ -104,13 +108,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut comm = GroupEndpoint::<_, Composition>::two(joined.channel)?;
     let mut groups = Groups::new(&comm)?;
     if comm.me().0 == 0 {
-        let last = std::env::args()
-            .nth(1)
-            .map_or(Ok(1000), |word| word.parse())?;
-        println!(
-            "the sum of {last} squares is {}",
-            coordinate(&mut groups, &mut comm, last)?
-        );
+        let mut words = std::env::args().skip(1);
+        let last = words.next().map_or(Ok(1000), |word| word.parse())?;
+        let least = words.next().map_or(Ok(1), |word| word.parse())?;
+        let sum = coordinate(&mut groups, &mut comm, last, least)?;
+        println!("the sum of {last} squares is {sum}");
     } else {
         println!("{} squares", work(&mut groups, &mut comm)?);
     }

@@ -201,21 +201,10 @@ impl<H: Header, L: Channel, M: Memory, C: Config> PointToPoint for Communicator<
 
 /// One port of an endpoint during a call; the other ports make progress too.
 pub struct PortView<'a, L: Channel, P, R> {
-    channel: &'a mut L,
-    number: u8,
-    port: &'a mut P,
-    others: R,
-}
-
-impl<'a, L: Channel, P, R> PortView<'a, L, P, R> {
-    pub(super) fn new(channel: &'a mut L, number: u8, port: &'a mut P, others: R) -> Self {
-        PortView {
-            channel,
-            number,
-            port,
-            others,
-        }
-    }
+    pub(super) channel: &'a mut L,
+    pub(super) number: u8,
+    pub(super) port: &'a mut P,
+    pub(super) others: R,
 }
 
 impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>>
@@ -350,7 +339,12 @@ impl<L: Channel, P> Endpoint<L, P> {
         P: Ports<L, I>,
     {
         let (port, others) = self.ports.select();
-        PortView::new(&mut self.channel, I as u8, port, others)
+        PortView {
+            channel: &mut self.channel,
+            number: I as u8,
+            port,
+            others,
+        }
     }
 }
 

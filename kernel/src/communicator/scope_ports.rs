@@ -36,18 +36,21 @@ impl<H: Header, L: Channel, M: Memory, C: Config> FirstPort<L> for OtherPort<'_,
     }
 }
 
-impl<L: Channel, P, Q: OtherPorts<L>> FirstPort<L> for (OtherPort<'_, P>, Q)
+impl<H: Header, L: Channel, M: Memory, C: Config, P> FirstPort<L>
+    for (OtherPort<'_, P>, OtherPort<'_, Port<H, M, C>>)
 where
     Self: OtherPorts<L>,
 {
     type Port = P;
     type Rest<'x>
-        = &'x mut Q
+        = OtherPort<'x, Port<H, M, C>>
     where
         Self: 'x;
 
-    fn first(&mut self) -> (u8, &mut P, &mut Q) {
-        (self.0.number, self.0.port, &mut self.1)
+    fn first(&mut self) -> (u8, &mut P, Self::Rest<'_>) {
+        let OtherPort { number, port } = &mut self.1;
+        let number = *number;
+        (self.0.number, self.0.port, OtherPort { number, port })
     }
 }
 
@@ -65,24 +68,6 @@ impl<L: Channel> OtherPorts<L> for NoPorts {
 
     fn flush(&mut self, _: &mut L) -> Result<bool, Error> {
         Ok(false)
-    }
-}
-
-impl<L: Channel, O: OtherPorts<L>> OtherPorts<L> for &mut O {
-    fn handle<A: Arrival>(&mut self, port: u8, event: Event<Demuxed<A>>) {
-        (**self).handle(port, event);
-    }
-
-    fn has(&self, port: u8) -> bool {
-        (**self).has(port)
-    }
-
-    fn lose(&mut self, peer: Peer) {
-        (**self).lose(peer);
-    }
-
-    fn flush(&mut self, channel: &mut L) -> Result<bool, Error> {
-        (**self).flush(channel)
     }
 }
 
@@ -124,12 +109,17 @@ impl<'outer, 'buf, H: Header, L: Channel, C: Config, O: FirstPort<L>>
         &mut self,
     ) -> PortView<'_, L, O::Port, (ScopedPort<'_, 'outer, 'buf, H, C>, O::Rest<'_>)> {
         let MultiPort(number, others) = &mut self.mux;
-        let (other, port, rest) = others.first();
+        let (first, port, rest) = others.first();
         let own = ScopedPort {
             number: *number,
             state: self.state,
             buffers: &mut self.buffers,
         };
-        PortView::new(self.channel, other, port, (own, rest))
+        PortView {
+            channel: self.channel,
+            number: first,
+            port,
+            others: (own, rest),
+        }
     }
 }
