@@ -75,6 +75,8 @@ pub struct Agreement {
     newcomer: Option<(u64, Vec<u8>)>,
     /// Processes that have asked to be admitted.
     candidates: Processes,
+    /// The bytes of this view's directory, if a newcomer has needed them.
+    snapshot: Vec<u8>,
     promised: Ballot,
     /// What this process has accepted for the next view.
     accepted: Option<(Ballot, Entry)>,
@@ -110,6 +112,7 @@ impl Agreement {
             removed: false,
             newcomer: (me.index() >= processes).then_some((0, Vec::new())),
             candidates: Processes::NONE,
+            snapshot: Vec::new(),
             promised: Ballot::default(),
             accepted: None,
             lead: Lead::Idle,
@@ -451,14 +454,13 @@ impl Agreement {
         }
     }
 
-    fn send_snapshot(&self, to: Peer, offset: u32, out: Outbox<'_>) {
-        let Some(last) = self.history.back() else {
-            return;
-        };
-        let bytes = snapshot::to_bytes(&self.directory, last);
-        let rest = bytes.get(offset as usize..).unwrap_or_default();
+    fn send_snapshot(&mut self, to: Peer, offset: u32, out: Outbox<'_>) {
+        if let Some(last) = self.history.back().filter(|_| self.snapshot.is_empty()) {
+            self.snapshot = snapshot::to_bytes(&self.directory, last);
+        }
+        let rest = self.snapshot.get(offset as usize..).unwrap_or_default();
         let piece = &rest[..rest.len().min(SNAPSHOT_PIECE)];
-        let body = Body::Snapshot(bytes.len() as u32, offset, piece.to_vec());
+        let body = Body::Snapshot(self.snapshot.len() as u32, offset, piece.to_vec());
         self.send(to, body, out);
     }
 
@@ -592,6 +594,7 @@ impl Agreement {
             self.call = None;
         }
         self.accepted = None;
+        self.snapshot = Vec::new();
         self.history.push_back(entry);
         if self.history.len() > HISTORY {
             self.history.pop_front();
