@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo build --release --example pool
-//! pombo run -n 1 --spare 3 --job-file job target/release/examples/pool 100000 &
+//! pombo run -n 1 --spare 3 --job-file job target/release/examples/pool 100000 2 & # begins with two workers
 //! pombo join job target/release/examples/pool # as often as there are places, at any time
 //! ```
 //!
@@ -10,9 +10,8 @@
 //! The number of a worker that has left or was killed goes to another one.
 
 use pombo_job::group::{
-    GroupComposition, GroupEndpoint, GroupError, GroupHeader, GroupPorts, Groups,
+    GroupComposition, GroupEndpoint, GroupError, GroupHeader, GroupPorts, Groups, Member,
 };
-use pombo_job::group::{Member, Received};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -62,7 +61,7 @@ fn coordinate(
             }
         }
         match groups.recv(comm, "results", &mut answer, MOMENT) {
-            Ok(Received { .. }) => {
+            Ok(_) => {
                 let [number, square] = [&answer[..8], &answer[8..]]
                     .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
                 // Another worker may have done it again.
