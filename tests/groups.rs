@@ -91,12 +91,13 @@ fn survivors_of_16_of_which_some_join_later_have_the_same_groups() {
         .args(words());
     let job = Job::start(&mut command);
     until("the job has its file", || file.exists());
-    let guests: Vec<Job> = (0..4)
-        .map(|_| {
+    let guests: Vec<Job> = (1..5)
+        .map(|tenths| {
             std::thread::sleep(Duration::from_millis(seconds() * 100));
             let mut command = pombo(["join"]);
             command.arg(&file).arg(example("groups"));
-            let rest = seconds() / 2;
+            // All come to their ends at about the same time.
+            let rest = seconds() - seconds() * tenths / 10;
             Job::start(command.arg(rest.to_string()).args(words()))
         })
         .collect();
