@@ -6,18 +6,22 @@
 //! target/release/examples/groups threads                          # four threads, for a second
 //! pombo run -n 4 target/release/examples/groups 2                 # four processes, for two seconds
 //! pombo run --enable-recovery -n 16 target/release/examples/groups 5 0 7 9 # of 16 three are killed, among them the first
+//! pombo run -n 12 --spare 4 --job-file job target/release/examples/groups 60 & # others join it meanwhile:
+//! pombo join job target/release/examples/groups 50
 //! mpiexec.mpich -hosts one,two -n 4 target/release/examples/groups 2 # on two hosts
 //! ```
 
-use pombo_job::group::{GroupComposition, GroupError, GroupHeader, GroupPort, Groups};
-use pombo_kernel::prelude::*;
+use pombo_job::group::{
+    GroupComposition, GroupEndpoint, GroupError, GroupHeader, GroupPorts, Groups,
+};
+use pombo_kernel::Peer;
 use pombo_netdrivers::Loopback;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// The most processes, and short messages that each can have unread in all.
 type Composition = GroupComposition<64, 1024>;
-type Comm<L> = Communicator<GroupHeader, L, Lent<'static>, Composition>;
+type Comm<L> = GroupEndpoint<L, Composition>;
 
 const NAMES: [&str; 3] = ["red", "green", "blue"];
 /// The time that an operation gets: far more than it takes.
@@ -51,7 +55,7 @@ impl Messages {
     fn receive(
         &mut self,
         groups: &mut Groups,
-        port: &mut impl GroupPort,
+        port: &mut impl GroupPorts,
         name: usize,
     ) -> Result<(), GroupError> {
         let mut number = [0; 8];
@@ -78,7 +82,7 @@ impl Messages {
 
 /// Joins, leaves and talks until the time is over. Returns false in a process that is to be killed.
 fn run(
-    port: &mut impl GroupPort,
+    port: &mut impl GroupPorts,
     me: Peer,
     time: Duration,
     victims: &[u16],
@@ -169,7 +173,7 @@ fn run(
 fn threads() -> Result<(), GroupError> {
     let rank = |channel: Loopback| {
         std::thread::spawn(move || {
-            let mut comm = Comm::new(channel)?;
+            let mut comm = Comm::two(channel)?;
             let me = comm.me();
             run(&mut comm, me, Duration::from_secs(1), &[]).map(drop)
         })
@@ -190,7 +194,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds = numbers.next().transpose()?.unwrap_or(1);
     let victims = numbers.collect::<Result<Vec<u16>, _>>()?;
     let joined = pombo_job::enter::<GroupHeader, Composition, 64>()?;
-    let mut comm = Comm::new(joined.channel)?;
+    let mut comm = Comm::two(joined.channel)?;
     let me = comm.me();
     if !run(&mut comm, me, Duration::from_secs(seconds.into()), &victims)? {
         let own = std::process::id().to_string();
@@ -198,5 +202,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .args(["-KILL", &own])
             .status()?;
     }
-    Ok(pombo_job::leave(comm, joined.launcher)?)
+    Ok(pombo_job::leave_groups(comm, joined.launcher)?)
 }

@@ -134,8 +134,10 @@ fn run<L: Channel + Send>(mailboxes: &Mailboxes<L>) -> Result<(), Error> {
     // A rank that has left answers nobody: all leave when rank 0 says that all are done.
     let mut message = Message::new();
     if me == Peer(0) {
-        for rank in 1..mailboxes.peers() {
-            let other = mailboxes.clone_mailbox(&format!("done {rank}"), PATIENCE)?;
+        // All are found before the first is told: it may be the keeper of the others' names.
+        let others = (1..mailboxes.peers())
+            .map(|rank| mailboxes.clone_mailbox(&format!("done {rank}"), PATIENCE));
+        for other in others.collect::<Result<Vec<_>, _>>()? {
             other.post(&mut message)?;
         }
     } else {

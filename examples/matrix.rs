@@ -17,13 +17,15 @@ use pombo_collective::{
     Blocks, CommCall, Cut, Distributor, NoOperator, OperationBuffers, Protocol, Segments,
     SharedBytes, SharedMemory, broadcast, gather, scatter,
 };
-use pombo_job::group::{FrozenGroup, GroupComposition, GroupHeader, Groups, Verdicts};
+use pombo_job::group::{
+    FrozenGroup, GroupComposition, GroupEndpoint, GroupHeader, Groups, Verdicts,
+};
 use pombo_kernel::prelude::*;
 use pombo_netdrivers::Loopback;
 use std::time::{Duration, Instant};
 
 type Composition = GroupComposition<64, 1024>;
-type Comm<'buf, L> = Communicator<GroupHeader, L, SharedMemory<'buf>, Composition>;
+type Comm<'buf, L> = GroupEndpoint<L, Composition, SharedMemory<'buf>>;
 type Failed = Box<dyn std::error::Error>;
 
 /// The time that an operation on groups gets: far more than it takes.
@@ -84,8 +86,8 @@ fn run<L: Verdicts>(
     let [a, b, c] = [&mut a, &mut b, &mut c].map(|memory| SharedBytes::new(memory));
     let [rows, product] = [&mut rows, &mut product].map(|memory| SharedBytes::new(memory));
 
-    let mut comm = Comm::new(channel)?;
-    let mut groups = Groups::new(&mut comm)?;
+    let mut comm = Comm::two(channel)?;
+    let mut groups = Groups::new(&comm)?;
     let all = comm.peers();
     groups.join(&mut comm, "workers", TIMEOUT)?;
     let group = groups.freeze(&mut comm, "workers", all as u16, TIMEOUT)?;
@@ -119,13 +121,13 @@ fn run<L: Verdicts>(
         output: Blocks::one(rows),
         ..OperationBuffers::NONE
     };
-    CommCall::new(steps, OnGroup(&group, 1), memory, NoOperator).wait(&mut comm)?;
+    CommCall::new(steps, OnGroup(&group, 1), memory, NoOperator).wait(&mut comm.port::<0>())?;
     let steps = broadcast(ring.tree(rank, 0), 1);
     let memory = OperationBuffers {
         output: Blocks::one(b),
         ..OperationBuffers::NONE
     };
-    CommCall::new(steps, OnGroup(&group, 2), memory, NoOperator).wait(&mut comm)?;
+    CommCall::new(steps, OnGroup(&group, 2), memory, NoOperator).wait(&mut comm.port::<0>())?;
     product.write(&bytes(multiply(&numbers(rows), &numbers(b), n)));
     let steps = gather(ring, rank, 0, slices);
     let memory = OperationBuffers {
@@ -136,7 +138,7 @@ fn run<L: Verdicts>(
         },
         ..OperationBuffers::NONE
     };
-    CommCall::new(steps, OnGroup(&group, 3), memory, NoOperator).wait(&mut comm)?;
+    CommCall::new(steps, OnGroup(&group, 3), memory, NoOperator).wait(&mut comm.port::<0>())?;
     let together = begin.elapsed();
 
     if rank == 0 {
@@ -175,6 +177,6 @@ fn main() -> Result<(), Failed> {
     let n = words.first().map_or(Ok(512), |word| word.parse())?;
     let joined = pombo_job::enter::<GroupHeader, Composition, 64>()?;
     run(joined.channel, (n, order), |comm| {
-        pombo_job::leave(comm, joined.launcher)
+        pombo_job::leave_groups(comm, joined.launcher)
     })
 }

@@ -6,18 +6,32 @@
 mod support;
 
 use std::collections::BTreeSet;
-use support::{example, finish, pombo};
+use std::time::Duration;
+use support::{Job, directory, example, finish, pombo, until};
+
+/// Returns how long the processes join, leave and talk, in seconds.
+fn seconds() -> u64 {
+    let seconds = std::env::var("POMBO_GROUP_SECONDS").map(|text| text.parse().expect("seconds"));
+    seconds.unwrap_or(2)
+}
 
 /// Runs 16 processes over that network, of which these are killed. All others print the same processes and members,
 /// and none of the victims is among them.
 fn survivors_have_the_same_groups(net: &[&str], victims: &[usize]) {
-    let seconds = std::env::var("POMBO_GROUP_SECONDS").unwrap_or_else(|_| "2".into());
     let mut command = pombo(["run", "--enable-recovery", "-n", "16"]);
-    command.args(net).arg(example("groups")).arg(seconds);
+    command
+        .args(net)
+        .arg(example("groups"))
+        .arg(seconds().to_string());
     command.args(victims.iter().map(usize::to_string));
     let outcome = finish(&mut command);
-    let lines = outcome
-        .out
+    check(&outcome.out, victims);
+    println!("{}", outcome.err);
+}
+
+/// Checks that the processes of 16 that are no victims have printed the same, and none of the victims.
+fn check(out: &str, victims: &[usize]) {
+    let lines = out
         .lines()
         .filter_map(|line| line.strip_prefix("rank ")?.split_once(": "));
     let lines: Vec<(usize, &str)> = lines
@@ -30,7 +44,7 @@ fn survivors_have_the_same_groups(net: &[&str], victims: &[usize]) {
         .into_iter()
         .collect();
     let expected: Vec<usize> = (0..16).filter(|rank| !victims.contains(rank)).collect();
-    assert_eq!(ranks, expected, "{outcome:?}");
+    assert_eq!(ranks, expected, "{out}");
     let texts: BTreeSet<&str> = lines.iter().map(|(_, text)| *text).collect();
     assert_eq!(texts.len(), 1, "{texts:?}");
     assert!(
@@ -39,7 +53,37 @@ fn survivors_have_the_same_groups(net: &[&str], victims: &[usize]) {
             .all(|text| text.starts_with(&format!("{expected:?}"))),
         "{texts:?}"
     );
-    println!("{}", outcome.err);
+}
+
+/// Of 16 processes four join while the others run; two of those, and three of the others, are killed.
+#[test]
+fn survivors_of_16_of_which_some_join_later_have_the_same_groups() {
+    let (file, victims) = (directory("groups-join").join("job"), [0, 7, 11, 13, 14]);
+    let words = || victims.iter().map(usize::to_string);
+    let mut command = pombo(["run", "--enable-recovery", "-n", "12", "--spare", "4"]);
+    command.arg("--job-file").arg(&file);
+    command
+        .arg(example("groups"))
+        .arg(seconds().to_string())
+        .args(words());
+    let job = Job::start(&mut command);
+    until("the job has its file", || file.exists());
+    let guests: Vec<Job> = (1..5)
+        .map(|tenths| {
+            std::thread::sleep(Duration::from_millis(seconds() * 100));
+            let mut command = pombo(["join"]);
+            command.arg(&file).arg(example("groups"));
+            // All come to their ends at about the same time.
+            let rest = seconds() - seconds() * tenths / 10;
+            Job::start(command.arg(rest.to_string()).args(words()))
+        })
+        .collect();
+    let guests: Vec<_> = guests.into_iter().map(Job::finish).collect();
+    let job = job.finish();
+    let out: String = guests.iter().chain([&job]).map(|one| &*one.out).collect();
+    println!("{}", job.err);
+    guests.iter().for_each(|guest| println!("{}", guest.err));
+    check(&out, &victims);
 }
 
 #[test]

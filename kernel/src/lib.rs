@@ -123,7 +123,8 @@ pub use patterns::{Any, Exact, Select};
 /// Items for authors of a protocol library such as MPI on the kernel, in addition to those for programs.
 pub mod facade {
     pub use crate::communicator::{
-        Awaited, COPY_OVERHEAD, Inspect, Lengths, Peeked, PointToPointExt, Received, slot_bytes,
+        Awaited, COPY_OVERHEAD, FirstPort, Inspect, Lengths, MultiPort, Peeked, PointToPointExt,
+        Received, slot_bytes,
     };
 }
 

@@ -1,7 +1,10 @@
 //! Tests `pombo join`: processes that come while a job runs, and those that must not.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::Path;
 use std::process::Command;
 
@@ -56,8 +59,11 @@ fn nobody_joins_without_the_key_or_a_place() {
     let (head, key) = text.split_once("key = \"").unwrap();
     let flipped = if key.starts_with('0') { "1" } else { "0" };
     fs::write(&other, format!("{head}key = \"{flipped}{}", &key[1..])).unwrap();
+    let (before, boot) = text.split_once("boot = \"").unwrap();
+    let elsewhere = format!("{before}boot = \"x{boot}").replace("host = \"", "host = \"not-");
     for (text, why) in [
         (fs::read_to_string(&other).unwrap(), "is not the job's"),
+        (elsewhere, "its launcher runs on not-"),
         ("socket = \"pombo-join-x\"\n".into(), "no file of a job"),
         ("\u{0}\u{1}".into(), "no file of a job"),
     ] {
@@ -80,6 +86,31 @@ fn nobody_joins_without_the_key_or_a_place() {
         "{job:?}"
     );
     assert!(job.err.contains("rank 1, which had joined"), "{job:?}");
+}
+
+#[test]
+fn a_place_that_nobody_could_use_is_free_again() {
+    let file = directory("join-untaken").join("job");
+    let job = host(&file, 1);
+    let text = fs::read_to_string(&file).unwrap();
+    let value = |name: &str| {
+        let (_, rest) = text.split_once(&format!("{name} = \"")).unwrap();
+        rest.split_once('"').unwrap().0
+    };
+    let digits = value("key").as_bytes().chunks(2);
+    let byte = |two| u8::from_str_radix(str::from_utf8(two).unwrap(), 16).unwrap();
+    let key: Vec<u8> = digits.map(byte).collect();
+    for _ in 0..3 {
+        let address = SocketAddr::from_abstract_name(value("socket")).unwrap();
+        let mut launcher = UnixStream::connect_addr(&address).unwrap();
+        launcher.write_all(&key).unwrap();
+        let mut answer = [0; 4];
+        launcher.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"1 2 ");
+    }
+    let guest = finish(&mut join(&file, example("join"), "Ada"));
+    assert_eq!((guest.code, guest.out.as_str()), (0, "welcome, Ada\n"));
+    assert_eq!(job.finish().code, 0);
 }
 
 #[test]
@@ -109,16 +140,46 @@ fn guests_end_with_the_job() {
 }
 
 #[test]
-fn groups_and_mailboxes_have_no_spare_places() {
-    for (program, argument) in [("groups", "1"), ("mailboxes", "")] {
-        let file = directory(&format!("join-{program}")).join("job");
-        let mut command = pombo(["run", "-n", "2", "--spare", "1", "--job-file"]);
-        let file = command.arg(file).arg(example(program));
-        let outcome = finish(file.args(Some(argument).filter(|it| !it.is_empty())));
-        assert_ne!(outcome.code, 0);
-        let named = ["without --spare", "SparePlaces"].map(|text| outcome.err.contains(text));
-        assert!(named.contains(&true), "{outcome:?}");
+fn workers_join_a_group_of_the_running_job() {
+    let file = directory("join-pool").join("job");
+    let mut command = pombo(["run", "-n", "1", "--spare", "3", "--job-file"]);
+    let job = Job::start(command.arg(&file).arg(example("pool")).args(["20000", "3"]));
+    until("the job has its file", || file.exists());
+    let worker = || Job::start(pombo(["join"]).arg(&file).arg(example("pool")));
+    let [mut first, mut second, mut third] = [worker(), worker(), worker()];
+    for worker in [&mut first, &mut second, &mut third] {
+        assert!(worker.lines(1)[0].contains(" is worker "));
     }
+    // The number that it has goes to another.
+    first.signal(Signal::SIGKILL);
+    let _ = first.finish();
+    for worker in [second, third] {
+        let worker = worker.finish();
+        assert_eq!(worker.code, 0, "{worker:?}");
+        assert!(worker.out.ends_with(" squares\n"), "{worker:?}");
+    }
+    let job = job.finish();
+    assert_eq!(job.code, 0, "{job:?}");
+    assert_eq!(
+        job.out, "the sum of 20000 squares is 2666866670000\n",
+        "{job:?}"
+    );
+}
+
+#[test]
+fn processes_with_mailboxes_join() {
+    let file = directory("join-mailboxes").join("job");
+    let mut command = pombo(["run", "-n", "2", "--spare", "2", "--job-file"]);
+    let job = Job::start(command.arg(&file).arg(example("mailboxes")));
+    until("the job has its file", || file.exists());
+    let guests = [(); 2].map(|()| Job::start(pombo(["join"]).arg(&file).arg(example("mailboxes"))));
+    for guest in guests {
+        let guest = guest.finish();
+        assert_eq!((guest.code, &*guest.out), (0, ""), "{guest:?}");
+    }
+    let job = job.finish();
+    assert_eq!(job.code, 0, "{job:?}");
+    assert!(job.out.starts_with("pi is 3.14159"), "{job:?}");
 }
 
 #[test]

@@ -201,10 +201,10 @@ impl<H: Header, L: Channel, M: Memory, C: Config> PointToPoint for Communicator<
 
 /// One port of an endpoint during a call; the other ports make progress too.
 pub struct PortView<'a, L: Channel, P, R> {
-    channel: &'a mut L,
-    number: u8,
-    port: &'a mut P,
-    others: R,
+    pub(super) channel: &'a mut L,
+    pub(super) number: u8,
+    pub(super) port: &'a mut P,
+    pub(super) others: R,
 }
 
 impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>>
@@ -263,8 +263,8 @@ impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>> PointToPoint
 
 /// A port other than that of the current call.
 pub struct OtherPort<'a, P> {
-    number: u8,
-    port: &'a mut P,
+    pub(super) number: u8,
+    pub(super) port: &'a mut P,
 }
 
 impl<H: Header, L: Channel, M: Memory, C: Config> OtherPorts<L> for OtherPort<'_, Port<H, M, C>> {

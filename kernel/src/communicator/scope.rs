@@ -55,10 +55,10 @@ pub const SCOPE_LOANS: usize = 16;
 /// # Ok(()) }
 /// ```
 pub struct Scope<'a, 'buf, H: Header, L: Channel, C: Config, W: PortMux<L> = SinglePort> {
-    state: &'a mut State<H, C>,
-    channel: &'a mut L,
-    buffers: ScopeBuffers<'a, 'buf>,
-    mux: W,
+    pub(super) state: &'a mut State<H, C>,
+    pub(super) channel: &'a mut L,
+    pub(super) buffers: ScopeBuffers<'a, 'buf>,
+    pub(super) mux: W,
 }
 
 impl<'a, H: Header, L: Channel, C: Config, W: PortMux<L>> Scope<'a, '_, H, L, C, W> {
@@ -186,7 +186,7 @@ impl<'buf, H: Header, L: Channel, C: Config, W: PortMux<L>> PointToPoint
 }
 
 /// The loans of a scope, chained to the outer ones.
-struct ScopeBuffers<'a, 'buf> {
+pub(super) struct ScopeBuffers<'a, 'buf> {
     own: heapless::Vec<(Ticket, Loan<Lent<'buf>>), SCOPE_LOANS>,
     outer: &'a mut (dyn BufferAccess + 'a),
 }

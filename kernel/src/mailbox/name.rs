@@ -93,6 +93,13 @@ impl<C: Config> Names<C> {
         self.places.push(entry).map_err(|_| Error::TooManyNames)
     }
 
+    /// Removes the names of mailboxes of which `keeps` is false.
+    pub(super) fn retain(&mut self, mut keeps: impl FnMut(Address) -> bool) {
+        for place in self.places.as_mut() {
+            place.take_if(|(_, owner)| !keeps(*owner));
+        }
+    }
+
     /// Removes the name of this mailbox.
     pub(super) fn remove(&mut self, name: &Name, address: Address) {
         for place in self.places.as_mut() {

@@ -301,8 +301,12 @@ impl<C: Config> NameService<C> {
     ) -> Result<Address, Error> {
         // A name of a process that is lost is free again.
         self.find(control, &name);
-        self.names.add(name, address)?;
-        Ok(address)
+        let mut added = self.names.add(name, address);
+        if added == Err(Error::TooManyNames) {
+            self.names.retain(|owner| !control.is_lost(owner.peer));
+            added = self.names.add(name, address);
+        }
+        added.map(|()| address)
     }
 
     fn find<B: Buffers>(&mut self, control: &mut impl Port<B, C>, name: &Name) -> Option<Address> {

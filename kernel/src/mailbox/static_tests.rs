@@ -1,6 +1,7 @@
 //! The core alone: a process that posts to itself, with tables and buffers in place, without an allocator.
 
 use super::*;
+use crate::Peer;
 use crate::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Static, Unobserved};
 use crate::channel::SelfChannel;
 use crate::matching::Linear;
@@ -116,4 +117,26 @@ fn a_process_without_an_allocator_posts_to_itself() {
     let refused = system.post(mine, out(&[])).map_err(|(_, error)| error);
     assert!(matches!(refused, Err(Error::Vanished)));
     assert!(matches!(system.retrieve(mine), Err(Error::Vanished)));
+}
+
+#[test]
+fn names_of_lost_processes_make_room() {
+    let mut names = name::Names::<Small>::new();
+    let of = |peer: u16| Address {
+        peer: Peer(peer),
+        index: 0,
+        generation: 0,
+    };
+    for number in 0..24_u8 {
+        let name = Name::new(core::str::from_utf8(&[b'a' + number]).expect("a letter"));
+        names
+            .add(name.expect("a name"), of(u16::from(number % 2)))
+            .expect("room");
+    }
+    let last = Name::new("last").expect("a name");
+    assert_eq!(names.add(last, of(2)), Err(Error::TooManyNames));
+    names.retain(|owner| owner.peer != Peer(1));
+    assert_eq!(names.add(last, of(2)), Ok(()));
+    let known = |letter| names.find(&Name::new(letter).expect("a name")).is_some();
+    assert!(known("a") && known("last") && !known("b"));
 }

@@ -28,6 +28,8 @@ pub struct System<L: Channel, B: Buffers, C: Config> {
     classes: SizeClasses,
     slots: <C::Storage as Storage>::Slice<Slot<B>, <C::Sizes as Sizes>::Operations>,
     names: NameService<C>,
+    /// The number of processes, from the first on, that keep names.
+    keepers: usize,
     /// The number of the last letter that this process has posted.
     posts: u32,
     /// The number of the mailbox whose messages to earlier ones are looked for next, and how many numbers have such.
@@ -82,19 +84,26 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// [`Error::Kernel`]: the composition is too small for the channel, or has no rendezvous or no buffering.
     pub fn new(channel: L, classes: SizeClasses) -> Result<Self, Error> {
         let mut endpoint = Endpoint::two(channel)?;
-        let me = endpoint.me();
+        let (me, keepers) = (endpoint.me(), endpoint.peers());
         let names = NameService::new(me, &mut endpoint.port::<CONTROL>())?;
         Ok(System {
             endpoint,
             classes,
             slots: Slice::new(),
             names,
+            keepers,
             posts: 0,
             next_stale: 0,
             buried: 0,
             sweep: 0,
             has_news: false,
         })
+    }
+
+    /// Lets the first so many processes alone keep names, one at least. All processes choose the same number, before the
+    /// first mailbox.
+    pub fn set_keepers(&mut self, keepers: usize) {
+        self.keepers = keepers.clamp(1, self.endpoint.peers());
     }
 
     /// Returns the number of this process.
@@ -178,9 +187,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             }
         };
         let address = self.slots.as_ref()[index].address;
-        let peers = self.endpoint.peers();
         let control = &mut self.endpoint.port::<CONTROL>();
-        match self.names.ask(control, peers, name, Some(address)) {
+        match self.names.ask(control, self.keepers, name, Some(address)) {
             Ok(request) => Ok((address, request)),
             Err(error) => {
                 self.slots.as_mut()[index].life = Life::Free;
@@ -216,9 +224,9 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     pub fn abandon(&mut self, address: Address, request: &Request) {
         self.withdraw(request);
         // It may have been granted; the keeper answers requests of one process in their order.
-        let peers = self.endpoint.peers();
         let control = &mut self.endpoint.port::<CONTROL>();
-        self.names.forget(control, peers, request.name(), address);
+        self.names
+            .forget(control, self.keepers, request.name(), address);
         // Others may have found it, and post to it.
         self.bury(usize::from(address.index));
     }
@@ -228,9 +236,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// # Errors
     /// As [`System::create`].
     pub fn lookup(&mut self, name: Name) -> Result<Request, Error> {
-        let peers = self.endpoint.peers();
         let control = &mut self.endpoint.port::<CONTROL>();
-        self.names.ask(control, peers, name, None)
+        self.names.ask(control, self.keepers, name, None)
     }
 
     /// Returns the mailbox of a name; `None` while that is not known.
@@ -259,7 +266,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         let name = live(self.slots.as_mut(), self.endpoint.me(), address)?.name;
         self.bury(usize::from(address.index));
         let control = &mut self.endpoint.port::<CONTROL>();
-        self.names.forget(control, peers, &name, address);
+        self.names.forget(control, self.keepers, &name, address);
         let others = (0..peers as u16).map(Peer);
         for peer in others.filter(|peer| *peer != address.peer) {
             self.names.tell_gone(control, peer, address);

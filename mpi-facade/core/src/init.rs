@@ -23,9 +23,9 @@ use pombo_job::Traffic;
 #[cfg(feature = "diagnostics")]
 use pombo_job::environment::variable;
 use pombo_job::log::{self, LogLine};
-use pombo_job::settings::SPARE;
 #[cfg(feature = "diagnostics")]
 use pombo_job::settings::STATS_FILE;
+use pombo_job::settings::{SPARE, spare_places};
 use pombo_job::{JobError, JoinError, Joined, Text, WorldChannel};
 use pombo_kernel::{Channel, Limits};
 
@@ -43,7 +43,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
         }
         .into());
     }
-    if SPARE.is_on() {
+    if spare_places() > 0 {
         let must = "0 in an MPI program, whose world cannot grow: start the job without --spare";
         return Err(refuse(&JobError::variable(SPARE.name(), must, SPARE.text())).into());
     }

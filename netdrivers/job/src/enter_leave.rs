@@ -1,7 +1,8 @@
 //! Joins and leaves a job in one call each, for a program over [`Communicator`].
 
+use crate::group::GroupEndpoint;
 use crate::job_channel::{JobChannel, Joined, WorldChannel, join};
-use crate::settings::{SPARE, check_own};
+use crate::settings::{check_own, spare_places};
 use crate::{JobError, Launcher};
 use pombo_kernel::{Communicator, Config, Error, Header, Memory, fingerprint};
 use pombo_netdrivers::mailbox::{self, Mailboxes, SizeClasses};
@@ -30,32 +31,44 @@ pub fn leave<H: Header, M: Memory, C: Config, const RANKS: usize>(
     while !(comm.is_flushed() && comm.channel_mut().is_settled()) {
         comm.progress_or_wait(&mut idle)?;
     }
-    comm.channel_mut().leave();
-    if let Some(mut launcher) = launcher {
-        launcher.finish();
-    }
+    finish(comm.channel_mut(), launcher);
     Ok(())
 }
 
-const WITHOUT_SPARE: &str = "0 in a program with mailboxes: start the job without --spare";
+/// Leaves the job as [`leave`] does, with an endpoint for groups.
+///
+/// # Errors
+/// As [`leave`].
+pub fn leave_groups<M: Memory, C: Config, const RANKS: usize>(
+    mut comm: GroupEndpoint<JobChannel<RANKS>, C, M>,
+    launcher: Option<Launcher>,
+) -> Result<(), Error> {
+    let mut idle = 0;
+    while !(comm.port::<0>().is_flushed()
+        && comm.port::<1>().is_flushed()
+        && comm.channel_mut().is_settled())
+    {
+        comm.port::<0>().progress_or_wait(&mut idle)?;
+    }
+    finish(comm.channel_mut(), launcher);
+    Ok(())
+}
+
+fn finish(channel: &mut impl WorldChannel, launcher: Option<Launcher>) {
+    channel.leave();
+    if let Some(mut launcher) = launcher {
+        launcher.finish();
+    }
+}
 
 /// Joins the job as [`enter`] does, with mailboxes in place of a communicator. All ranks choose the same size classes.
 ///
 /// # Errors
-/// As [`enter`], [`JobError::Variable`] if processes may join the job later, as some names would be kept by places that
-/// nobody has taken, and [`JobError::Kernel`] if the job has more ranks than mailboxes serve.
+/// As [`enter`], and [`JobError::Kernel`] if the job has more ranks than mailboxes serve.
 pub fn enter_mailboxes<const RANKS: usize>(
     classes: SizeClasses,
 ) -> Result<(Mailboxes<JobChannel<RANKS>>, Option<Launcher>), JobError> {
-    let checked = check_own().and_then(|()| match SPARE.is_on() {
-        true => Err(JobError::variable(
-            SPARE.name(),
-            WITHOUT_SPARE,
-            SPARE.text(),
-        )),
-        false => Ok(()),
-    });
-    let joined = join::<RANKS, NoBuffers>(checked, mailbox::fingerprint(classes));
+    let joined = join::<RANKS, NoBuffers>(check_own(), mailbox::fingerprint(classes));
     let Joined {
         channel, launcher, ..
     } = joined.map_err(|refused| refused.abort(1))?;
@@ -63,6 +76,8 @@ pub fn enter_mailboxes<const RANKS: usize>(
         mailbox::Error::Kernel(error) => JobError::Kernel(error),
         _ => JobError::Kernel(Error::Full),
     })?;
+    // A place that nobody has taken keeps no names.
+    mailboxes.set_keepers(mailboxes.peers() - spare_places().min(mailboxes.peers()));
     Ok((mailboxes, launcher))
 }
 

@@ -95,7 +95,7 @@ pub mod settings;
 #[cfg(feature = "hosts")]
 pub use bootstrap::RawUnavailable;
 pub use bootstrap::{Excerpt, JobError, JoinError, Launcher, let_go, rank};
-pub use enter_leave::{enter, enter_mailboxes, leave, leave_mailboxes};
+pub use enter_leave::{enter, enter_mailboxes, leave, leave_groups, leave_mailboxes};
 pub use fixed_string::Text;
 pub use host_map::Hosts;
 #[cfg(feature = "hosts")]

@@ -21,6 +21,11 @@ use crate::bootstrap::{JobError, excerpt, rank};
 use crate::environment;
 use crate::log::{self, LogLine};
 
+/// Returns the number of places of this job for processes that join it while it runs: they are its last ranks.
+pub fn spare_places() -> usize {
+    SPARE.number().unwrap_or(0)
+}
+
 /// The result of checking a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {

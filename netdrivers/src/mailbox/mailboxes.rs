@@ -108,6 +108,12 @@ impl<L: Channel + Send> Mailboxes<L> {
         Ok(Mailboxes(Arc::new(Shared { core })))
     }
 
+    /// Lets the first so many processes alone keep names: where others join the job later. All processes choose the same
+    /// number, before the first mailbox.
+    pub fn set_keepers(&self, keepers: usize) {
+        self.0.core.with(|core| core.set_keepers(keepers));
+    }
+
     /// Returns the number of this process.
     pub fn me(&self) -> Peer {
         self.0.core.with(|core| core.me())

@@ -21,6 +21,9 @@ pub(super) const KEY: usize = 32;
 pub(super) struct JobFile {
     /// The name of the launcher's socket in the abstract namespace, which exists as long as the launcher.
     socket: String,
+    /// The machine that it runs on, by name and by its present boot.
+    host: String,
+    boot: String,
     key: [u8; KEY],
     /// The user who wrote the file: the only one whose launcher is believed.
     owner: u32,
@@ -30,6 +33,8 @@ pub(super) struct JobFile {
 #[serde(deny_unknown_fields)]
 struct Contents {
     socket: String,
+    host: String,
+    boot: String,
     key: String,
 }
 
@@ -45,6 +50,8 @@ impl JobFile {
         let (name, key) = random.split_at(8);
         Ok(JobFile {
             socket: format!("pombo-join-{}", hexadecimal(name)),
+            host: of_kernel("hostname")?,
+            boot: of_kernel("random/boot_id")?,
             key: key.try_into().unwrap_or([0; KEY]),
             owner: geteuid().as_raw(),
         })
@@ -54,8 +61,10 @@ impl JobFile {
     pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
         let text = format!(
             "# Whoever can read this file can join the job: pombo join FILE PROGRAM. It goes with the job.\n\
-             socket = \"{}\"\nkey = \"{}\"\n",
+             socket = \"{}\"\nhost = \"{}\"\nboot = \"{}\"\nkey = \"{}\"\n",
             self.socket,
+            self.host,
+            self.boot,
             hexadecimal(&self.key)
         );
         let new = PathBuf::from(format!("{}.{}", path.display(), std::process::id()));
@@ -92,9 +101,17 @@ impl JobFile {
         let key = bytes(&contents.key).ok_or_else(|| refused(Refusal::NotAJobFile))?;
         Ok(JobFile {
             socket: contents.socket,
+            host: contents.host,
+            boot: contents.boot,
             key,
             owner,
         })
+    }
+
+    /// Returns the name of the launcher's machine if it is another one, or has been started anew.
+    pub(super) fn other_machine(&self) -> Option<&str> {
+        let is_other = of_kernel("random/boot_id").is_ok_and(|boot| boot != self.boot);
+        is_other.then_some(&self.host)
     }
 
     /// Returns the address of the launcher's socket.
@@ -109,6 +126,15 @@ impl JobFile {
     pub(super) fn owner(&self) -> u32 {
         self.owner
     }
+}
+
+/// Returns a text of this machine's kernel.
+fn of_kernel(name: &str) -> Result<String, Error> {
+    let path = Path::new("/proc/sys/kernel").join(name);
+    let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
+    // A name may hold any bytes; in the file it is between quotes.
+    let plain = |digit: &char| digit.is_alphanumeric() || ".-_".contains(*digit);
+    Ok(text.trim().chars().filter(plain).collect())
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -141,6 +167,7 @@ mod tests {
         let read = JobFile::read(&path).unwrap();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!((&read.socket, read.key), (&file.socket, file.key));
+        assert_eq!(read.other_machine(), None);
         for wrong in ["", "socket = \"x\"\nkey = \"12\"\n", "\u{1}"] {
             fs::write(&path, wrong).unwrap();
             assert!(JobFile::read(&path).is_err(), "{wrong:?}");

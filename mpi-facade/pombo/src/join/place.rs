@@ -17,6 +17,7 @@ use pombo_job::settings;
 
 use super::Refusal;
 use super::job_file::JobFile;
+use super::server::TAKEN;
 use crate::error::Error;
 use crate::run::{allowed_cores, exec_shim};
 
@@ -32,6 +33,8 @@ pub(super) struct Place {
     memory: RawFd,
     place: usize,
     places: usize,
+    /// Number of places that were free when the job began.
+    spare: usize,
 }
 
 impl Place {
@@ -45,6 +48,9 @@ impl Place {
     }
 
     fn of(file: &JobFile) -> Result<Place, Refusal> {
+        if let Some(host) = file.other_machine() {
+            return Err(Refusal::AnotherMachine(host.to_owned()));
+        }
         let mut connection = UnixStream::connect_addr(&file.address()?)?;
         let launcher = getsockopt(&connection, PeerCredentials).map_err(io::Error::from)?;
         if launcher.uid() != file.owner() {
@@ -55,17 +61,23 @@ impl Place {
         let answer = line(&connection)?;
         let mut numbers = answer.split(' ').map(|number| number.parse().ok());
         let mut number = || numbers.next().flatten();
-        let (Some(place), Some(places), Some(memory)) = (number(), number(), number()) else {
+        let (Some(place), Some(places), Some(spare), Some(memory)) =
+            (number(), number(), number(), number())
+        else {
             return Err(Refusal::of(&answer));
         };
         let memory = format!("/proc/{}/fd/{memory}", launcher.pid());
         let memory = File::options().read(true).write(true).open(memory);
         let memory = memory.map_err(Refusal::NoMemory)?;
+        let memory = inheritable(&memory)?;
+        // From here on the place is this process's; without the word it is free again when the connection ends.
+        connection.write_all(TAKEN)?;
         Ok(Place {
             connection,
-            memory: inheritable(&memory)?,
+            memory,
             place,
             places,
+            spare,
         })
     }
 
@@ -84,7 +96,7 @@ impl Place {
             .env(settings::LOCAL_CORES.name(), cores)
             .env(settings::RANK.name(), &place)
             .env(settings::SIZE.name(), &places)
-            .env(settings::SPARE.name(), "1")
+            .env(settings::SPARE.name(), self.spare.to_string())
             .env(settings::SHM_FD.name(), self.memory.to_string());
         command.spawn().map_err(|source| Error::Start {
             rank: self.place,

@@ -14,6 +14,8 @@ pub(super) const OVER: &str = "over";
 pub(crate) enum Refusal {
     /// The file is none that a launcher has written.
     NotAJobFile,
+    /// The launcher runs on a machine of that name, or did before this one was started anew.
+    AnotherMachine(String),
     /// No launcher answers.
     NoLauncher,
     /// Another user listens under the name of the launcher's socket.
@@ -45,10 +47,14 @@ impl fmt::Display for Refusal {
             Refusal::NotAJobFile => {
                 "this is no file of a job: give the one that `pombo run --spare N --job-file FILE` has written"
             }
-            Refusal::NoLauncher => {
-                "its launcher does not answer: the job has ended, or runs on another machine; only processes of the \
-                 launcher's own machine can join"
+            Refusal::AnotherMachine(host) => {
+                return write!(
+                    f,
+                    "its launcher runs on {host}, or did before this machine was started: only processes of the launcher's \
+                     own machine can join; run `pombo join` there"
+                );
             }
+            Refusal::NoLauncher => "its launcher does not answer: the job has ended",
             Refusal::AnotherUser => {
                 "another user listens in the place of its launcher: the job has ended, or the file is a copy; give the \
                  file that the launcher has written"

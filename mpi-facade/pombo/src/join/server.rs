@@ -1,6 +1,7 @@
 //! The launcher's side of `pombo join`: it gives places of the job to processes that know the key, and learns of their
 //! end. Only `run` uses it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,6 +14,8 @@ use super::job_file::{JobFile, KEY};
 use super::refusal;
 use crate::error::Error;
 
+/// What a process says when it can use the place that it was given.
+pub(super) const TAKEN: &[u8] = b"!";
 /// Most connections that have not named the key yet; the oldest is closed for a newer one.
 const MOST_PENDING: usize = 8;
 
@@ -33,9 +36,11 @@ pub(crate) struct JoinServer {
     listener: UnixListener,
     pending: Vec<Pending>,
     members: Vec<Member>,
-    /// The next free place, and the number of all: each is given once.
-    next: usize,
+    /// The free places: each is taken once.
+    free: BTreeSet<usize>,
+    /// The number of all places of the job, and how many were free at first.
     places: usize,
+    spare: usize,
     /// Whether the ranks that the job began with have ended.
     is_over: bool,
 }
@@ -49,6 +54,8 @@ struct Pending {
 /// A process that has a place.
 struct Member {
     place: usize,
+    /// Whether it has said that it can use the place.
+    has_taken: bool,
     /// To `pombo join`, which holds it until its program has ended.
     connection: UnixStream,
 }
@@ -76,8 +83,9 @@ impl JoinServer {
             listener,
             pending: Vec::new(),
             members: Vec::new(),
-            next: first,
+            free: (first..places).collect(),
             places,
+            spare: places - first,
             is_over: false,
         })
     }
@@ -103,6 +111,20 @@ impl JoinServer {
     /// Handles what has come, without waiting. Returns the places of processes that have ended without leaving.
     pub(crate) fn serve(&mut self, job: &impl Places) -> Vec<usize> {
         self.accept();
+        // Ends come first: they may free a place for the next.
+        let mut lost = Vec::new();
+        self.members.retain_mut(|member| {
+            let mut said = Vec::new();
+            let is_there = matches!(read(&mut member.connection, &mut said), Connection::Open);
+            member.has_taken |= said.starts_with(TAKEN);
+            if !is_there && !member.has_taken {
+                self.free.insert(member.place);
+            } else if !is_there && !job.has_left(member.place) {
+                job.mark_dead(member.place);
+                lost.push(member.place);
+            }
+            is_there
+        });
         for mut pending in std::mem::take(&mut self.pending) {
             let state = read(&mut pending.connection, &mut pending.key);
             match (pending.key.len() >= KEY, state) {
@@ -111,16 +133,6 @@ impl JoinServer {
                 (false, Connection::Closed) => {}
             }
         }
-        let mut lost = Vec::new();
-        self.members.retain_mut(|member| {
-            let mut nothing = Vec::new();
-            let is_there = matches!(read(&mut member.connection, &mut nothing), Connection::Open);
-            if !is_there && !job.has_left(member.place) {
-                job.mark_dead(member.place);
-                lost.push(member.place);
-            }
-            is_there
-        });
         lost
     }
 
@@ -152,17 +164,22 @@ impl JoinServer {
         let pairs = self.file.key().iter().zip(&key);
         let differences = pairs.fold(0, |all, (ours, theirs)| all | (ours ^ theirs));
         let is_known = key.len() == KEY && differences == 0;
-        let answer = match is_known {
-            false => refusal::WRONG_KEY.into(),
-            true if self.is_over => refusal::OVER.into(),
-            true if self.next == self.places => refusal::FULL.into(),
-            true => format!("{} {} {}", self.next, self.places, job.memory()),
+        let next = self.free.first().copied();
+        let given = next.filter(|_| is_known && !self.is_over);
+        let answer = match given {
+            Some(place) => format!("{place} {} {} {}", self.places, self.spare, job.memory()),
+            None if !is_known => refusal::WRONG_KEY.into(),
+            None if self.is_over => refusal::OVER.into(),
+            None => refusal::FULL.into(),
         };
         let is_told = connection.write_all(format!("{answer}\n").as_bytes());
-        if is_told.is_ok() && is_known && !self.is_over && self.next < self.places {
-            let place = self.next;
-            self.next += 1;
-            self.members.push(Member { place, connection });
+        if let Some(place) = given.filter(|_| is_told.is_ok()) {
+            self.free.remove(&place);
+            self.members.push(Member {
+                place,
+                has_taken: false,
+                connection,
+            });
         }
     }
 }

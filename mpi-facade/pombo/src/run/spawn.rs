@@ -23,8 +23,8 @@ pub(crate) struct Rank<'a> {
     pub(crate) rank: usize,
     /// Number of ranks, and of places for processes that join later.
     pub(crate) size: usize,
-    /// Whether there are such places.
-    has_spare: bool,
+    /// Number of such places.
+    spare: usize,
     pub(crate) context: &'a Context,
     /// Whether the program is expected to call `MPI_Init`.
     pub(crate) uses_mpi: bool,
@@ -75,7 +75,7 @@ pub(crate) fn plan(request: &Request) -> Result<Vec<Rank<'_>>, Error> {
             ranks.push(Rank {
                 rank,
                 size,
-                has_spare: request.spare > 0,
+                spare: request.spare,
                 context,
                 uses_mpi,
                 file: file.clone(),
@@ -123,7 +123,7 @@ pub(crate) fn start(rank: &Rank<'_>, job: &Job, reader: Input) -> io::Result<Chi
 fn variables_of(rank: &Rank<'_>, job: &Job) -> [(&'static str, OsString); 7] {
     // At least one: if the system does not tell the number of cores, ranks share them.
     let cores = allowed_cores().len().max(1).to_string();
-    let spare = u8::from(rank.has_spare).to_string();
+    let spare = rank.spare.to_string();
     let (rank, size) = (rank.rank.to_string(), rank.size.to_string());
     [
         (settings::SPARE.name(), spare.into()),

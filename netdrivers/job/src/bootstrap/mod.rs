@@ -83,7 +83,7 @@ use crate::host_map::Hosts;
 #[cfg(feature = "launchers")]
 use crate::log::{self, LogLine};
 #[cfg(feature = "launchers")]
-use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE, SPARE};
+use crate::settings::{JOB, NET, RANK, SHM_FD, SIZE, spare_places};
 #[cfg(feature = "launchers")]
 use alloc::boxed::Box;
 #[cfg(feature = "launchers")]
@@ -119,7 +119,7 @@ pub(crate) fn start(
             let net = net?;
             let shm = on_this_host(rank, size, fingerprint)?;
             let apart = net.is_named() || host::configured().is_some();
-            if apart && SPARE.is_on() {
+            if apart && spare_places() > 0 {
                 let must = "not set, or auto or shm, where processes join later: they share memory";
                 return Err(wrong(c"POMBO_NET or POMBO_FAKE_HOST", must).into());
             }

@@ -10,12 +10,19 @@
 //! members of the other side end, while the rest of that side goes on.) Any two sets that decide have a member in
 //! common, or all of one set are dead. Source: Lamport, "Paxos made simple"; the processes of the next entry are those
 //! of the view before.
+//!
+//! A process that joins the running job asks all others until it has a directory. The leader proposes an entry that
+//! admits it, on which the processes of the view before decide without it. Whoever has the entry then gives the newcomer
+//! its copy of the directory, piece by piece; no further entry is decided before the newcomer can accept it, unless it
+//! ends, so the copy does not change meanwhile. A place in the directory is given once: a process that has been removed
+//! is not admitted again.
 
 use super::directory::{Completion, Directory, Outcome};
 use super::entry::{Entry, Operation, Request};
 use super::message::{Ballot, Body, Message};
 use super::processes::Processes;
-use super::{BACK_OFF, BATCH, GroupError, HISTORY, RESEND};
+use super::snapshot;
+use super::{BACK_OFF, BATCH, GroupError, HISTORY, RESEND, SNAPSHOT_PIECE};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use pombo_kernel::Peer;
@@ -64,6 +71,12 @@ pub struct Agreement {
     dead: Processes,
     unreachable: Processes,
     removed: bool,
+    /// What has come of the directory, and its view, while this process has none.
+    newcomer: Option<(u64, Vec<u8>)>,
+    /// Processes that have asked to be admitted.
+    candidates: Processes,
+    /// The bytes of this view's directory, if a newcomer has needed them.
+    snapshot: Vec<u8>,
     promised: Ballot,
     /// What this process has accepted for the next view.
     accepted: Option<(Ballot, Entry)>,
@@ -81,26 +94,30 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Creates the part of process `me` of `processes`: view 0, without groups.
+    /// Creates the part of process `me` of a job that began with so many processes, in view 0 without groups. The other
+    /// of its `places` are for processes that join while it runs; one of these has no directory at first.
     ///
     /// # Errors
     /// [`GroupError::TooManyProcesses`].
-    pub fn new(me: Peer, processes: usize) -> Result<Self, GroupError> {
-        if processes > super::MAX_PROCESSES {
+    pub fn new(me: Peer, processes: usize, places: usize) -> Result<Self, GroupError> {
+        if places > super::MAX_PROCESSES {
             return Err(GroupError::TooManyProcesses);
         }
         Ok(Agreement {
             me,
-            directory: Directory::new(processes),
+            directory: Directory::new(processes, places),
             history: VecDeque::new(),
             dead: Processes::NONE,
             unreachable: Processes::NONE,
             removed: false,
+            newcomer: (me.index() >= processes).then_some((0, Vec::new())),
+            candidates: Processes::NONE,
+            snapshot: Vec::new(),
             promised: Ballot::default(),
             accepted: None,
             lead: Lead::Idle,
             ballot: Ballot::default(),
-            requests: alloc::vec![None; processes],
+            requests: alloc::vec![None; places],
             call: None,
             calls: 0,
             resend_at: 0,
@@ -120,6 +137,9 @@ impl Agreement {
 
     /// Returns whether this process is cut off from the majority: nothing that it begins will complete.
     pub fn is_minority(&self) -> bool {
+        if self.newcomer.is_some() {
+            return self.removed || self.watched().is_empty();
+        }
         let all = self.directory.processes();
         let lost = self.unreachable.and(all).without(self.dead);
         let own = all.without(self.dead).without(self.unreachable);
@@ -130,6 +150,23 @@ impl Agreement {
     pub fn reach(&self) -> Processes {
         self.directory
             .processes()
+            .without(self.dead)
+            .without(self.unreachable)
+    }
+
+    /// Returns whether this process has a copy of the directory; one that joined the running job gets it later.
+    pub fn is_admitted(&self) -> bool {
+        self.newcomer.is_none()
+    }
+
+    /// Returns the other processes of whose end this one has to learn, as far as they are not lost.
+    pub fn watched(&self) -> Processes {
+        let all = match self.newcomer {
+            Some(_) => Processes::first(self.requests.len()),
+            None => self.directory.processes().or(self.candidates),
+        };
+        let own = [self.me].into_iter().collect();
+        all.without(own)
             .without(self.dead)
             .without(self.unreachable)
     }
@@ -155,7 +192,7 @@ impl Agreement {
 
     /// Returns whether this process leads the others, in its own opinion.
     pub fn is_leader(&self) -> bool {
-        self.reach().lowest() == Some(self.me)
+        self.is_admitted() && self.reach().lowest() == Some(self.me)
     }
 
     /// Begins an operation; one that is under way is forgotten. [`Agreement::outcome`] returns the result.
@@ -228,7 +265,8 @@ impl Agreement {
         if from == self.me || from.index() >= self.requests.len() {
             return;
         }
-        if body == Body::Gone {
+        // The view of a member that is a minority may lack an entry that makes it none: a newcomer asks it again.
+        if body == Body::Gone && self.is_admitted() {
             return self.on_lost(now, from, Verdict::Unreachable, out);
         }
         if self.removed {
@@ -236,6 +274,12 @@ impl Agreement {
                 self.send(from, Body::Gone, out);
             }
             return;
+        }
+        if self.newcomer.is_some() {
+            return self.on_message_of_member(now, from, view, body, out);
+        }
+        if let Body::Admit(offset) = body {
+            return self.on_newcomer(now, from, (view, offset), out);
         }
         if body == Body::Removed {
             // It knows of entries that are missing here; one of them removed this process.
@@ -253,7 +297,14 @@ impl Agreement {
             return self.drive(now, out);
         }
         if !self.directory.processes().contains(from) {
-            return self.send(from, Body::Removed, out);
+            // An entry that is missing here has admitted it, or one that it lacks has removed it.
+            let is_newer = view > self.directory.view();
+            let body = if is_newer {
+                Body::Behind
+            } else {
+                Body::Removed
+            };
+            return self.send(from, body, out);
         }
         if view < self.directory.view() && !self.catch_up(from, view, out) {
             // It lacks more entries than there are: it is of no use, and counts as out of reach.
@@ -264,7 +315,12 @@ impl Agreement {
             self.ask_leader(body.clone(), out);
         }
         if matches!(body, Body::Request(_) | Body::Behind) && self.is_minority() {
-            return self.send(from, Body::Gone, out);
+            return match &self.accepted {
+                // An entry that is missing here, or may be decided, can have admitted enough to make a majority.
+                _ if view > self.directory.view() => self.send(from, Body::Behind, out),
+                Some((_, entry)) if !entry.admitted.is_empty() => {}
+                _ => self.send(from, Body::Gone, out),
+            };
         }
         match body {
             Body::Request(request) => {
@@ -321,14 +377,107 @@ impl Agreement {
                     .count();
                 self.lead_at = now + BACK_OFF * (place as u64 + 1);
             }
-            Body::Behind => {
-                if matches!(self.lead, Lead::Proposing(_)) {
-                    self.send_proposal([from].into_iter().collect(), out);
-                }
-            }
+            Body::Behind => match self.lead {
+                Lead::Proposing(_) => self.send_proposal([from].into_iter().collect(), out),
+                Lead::Preparing(..) => self.send(from, Body::Prepare(self.ballot), out),
+                Lead::Idle | Lead::Ready => {}
+            },
             _ => {}
         }
         self.drive(now, out);
+    }
+
+    /// Takes a message while this process has no directory.
+    fn on_message_of_member(
+        &mut self,
+        now: u64,
+        from: Peer,
+        view: u64,
+        body: Body,
+        out: Outbox<'_>,
+    ) {
+        let Some((its, bytes)) = &mut self.newcomer else {
+            return;
+        };
+        match body {
+            Body::Removed => self.removed = true,
+            // It has none either, or none that it can give.
+            Body::Admit(_) | Body::Gone => {}
+            Body::Snapshot(len, offset, piece) => {
+                if *its != view {
+                    (*its, *bytes) = (view, Vec::new());
+                }
+                let len = len as usize;
+                let fits = len <= snapshot::MAX_SNAPSHOT && bytes.len() + piece.len() <= len;
+                if !fits || offset as usize != bytes.len() || piece.is_empty() {
+                    return;
+                }
+                bytes.extend_from_slice(&piece);
+                if bytes.len() < len {
+                    return self.send_admit(from, out);
+                }
+                let whole = core::mem::take(bytes);
+                match snapshot::from_bytes(&whole, self.requests.len()) {
+                    Some((directory, last)) if directory.processes().contains(self.me) => {
+                        self.newcomer = None;
+                        self.directory = directory;
+                        self.history.push_back(last);
+                        self.send_request(now, out);
+                        // What the leader has sent meanwhile was not taken.
+                        self.ask_leader(Body::Behind, out);
+                        self.drive(now, out);
+                    }
+                    // It is read again from its beginning.
+                    _ => {}
+                }
+            }
+            // The sender takes this process for a member.
+            _ => self.send_admit(from, out),
+        }
+    }
+
+    /// Answers a process that has no directory, of which it has a view up to an offset.
+    fn on_newcomer(&mut self, now: u64, from: Peer, (view, offset): (u64, u32), out: Outbox<'_>) {
+        if self.directory.processes().contains(from) {
+            let offset = if view == self.directory.view() {
+                offset
+            } else {
+                0
+            };
+            return self.send_snapshot(from, offset, out);
+        }
+        if self.directory.is_known(from) {
+            return self.send(from, Body::Removed, out);
+        }
+        if self.candidates.insert(from) {
+            self.drive(now, out);
+        }
+    }
+
+    fn send_snapshot(&mut self, to: Peer, offset: u32, out: Outbox<'_>) {
+        if let Some(last) = self.history.back().filter(|_| self.snapshot.is_empty()) {
+            self.snapshot = snapshot::to_bytes(&self.directory, last);
+        }
+        let rest = self.snapshot.get(offset as usize..).unwrap_or_default();
+        let piece = &rest[..rest.len().min(SNAPSHOT_PIECE)];
+        let body = Body::Snapshot(self.snapshot.len() as u32, offset, piece.to_vec());
+        self.send(to, body, out);
+    }
+
+    /// Asks for a directory, or for more of it.
+    fn send_admit(&self, to: Peer, out: Outbox<'_>) {
+        if let Some((view, bytes)) = &self.newcomer {
+            let body = Body::Admit(bytes.len() as u32);
+            out(to, Message { view: *view, body });
+        }
+    }
+
+    /// Returns the processes that are to be admitted.
+    fn admissible(&self) -> Processes {
+        self.candidates
+            .without(self.directory.known)
+            .without(self.dead)
+            .without(self.unreachable)
     }
 
     /// Sends the entries after `view` to a process; returns false if they are not kept any more.
@@ -378,6 +527,13 @@ impl Agreement {
     /// Brings the request of this process to the leader, if it is not handled; else asks it for missing entries, if
     /// there should be some.
     fn send_request(&mut self, now: u64, out: Outbox<'_>) {
+        if self.newcomer.is_some() {
+            self.resend_at = now + RESEND;
+            return self
+                .watched()
+                .iter()
+                .for_each(|peer| self.send_admit(peer, out));
+        }
         let mut body = (!self.reach_is_whole() || self.accepted.is_some()).then_some(Body::Behind);
         if let Some(Call {
             number,
@@ -417,6 +573,7 @@ impl Agreement {
     /// Makes the step to the next view.
     fn apply(&mut self, now: u64, entry: Entry, out: Outbox<'_>) {
         let (me, leader) = (self.me, self.reach().lowest());
+        let before = self.directory.processes();
         let mut is_given_up = false;
         let Agreement {
             directory, call, ..
@@ -437,6 +594,7 @@ impl Agreement {
             self.call = None;
         }
         self.accepted = None;
+        self.snapshot = Vec::new();
         self.history.push_back(entry);
         if self.history.len() > HISTORY {
             self.history.pop_front();
@@ -453,6 +611,13 @@ impl Agreement {
             Lead::Idle | Lead::Ready | Lead::Proposing(_) => {}
         }
         self.removed = !self.directory.processes().contains(me);
+        let admitted = self.directory.processes().without(before);
+        self.candidates = self.candidates.without(self.directory.known);
+        if self.is_leader() {
+            for peer in admitted.and(self.reach()).iter() {
+                self.send_snapshot(peer, 0, out);
+            }
+        }
         if self.reach().lowest() != leader {
             self.send_request(now, out);
         }
@@ -470,11 +635,12 @@ impl Agreement {
         self.accepted.is_some()
             || self.requests.iter().any(Option::is_some)
             || !self.reach_is_whole()
+            || !self.admissible().is_empty()
     }
 
     /// Does what a leader can do now.
     fn drive(&mut self, now: u64, out: Outbox<'_>) {
-        if self.removed {
+        if self.removed || self.newcomer.is_some() {
             return;
         }
         if !self.is_leader() {
@@ -547,13 +713,14 @@ impl Agreement {
         self.send_proposal(self.reach(), out);
     }
 
-    /// Returns the entry that removes whom this process has lost, and handles the waiting requests.
+    /// Returns the entry that removes whom this process has lost, admits who has asked, and handles the waiting requests.
     fn next_entry(&self) -> Entry {
         let removed = self.directory.processes().without(self.reach());
         let requests = self.requests.iter().flatten();
         let requests = requests.filter(|request| !removed.contains(request.origin));
         Entry {
             removed,
+            admitted: self.admissible(),
             requests: requests.take(BATCH).copied().collect(),
         }
     }

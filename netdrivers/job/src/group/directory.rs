@@ -52,29 +52,29 @@ pub struct Completion {
 }
 
 /// Number and request count of a process that waits.
-type Waiter = (Peer, u32);
+pub(super) type Waiter = (Peer, u32);
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Meeting {
-    count: u16,
-    waiters: Vec<Waiter>,
+pub(super) struct Meeting {
+    pub(super) count: u16,
+    pub(super) waiters: Vec<Waiter>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Slot {
+pub(super) struct Slot {
     /// The member, and the view in which it joined.
-    member: Option<(Peer, u64)>,
-    generation: u32,
+    pub(super) member: Option<(Peer, u64)>,
+    pub(super) generation: u32,
 }
 
 /// A group of the directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
-    id: u32,
-    is_static: bool,
-    slots: Vec<Slot>,
-    barrier: Meeting,
-    freeze: Meeting,
+    pub(super) id: u32,
+    pub(super) is_static: bool,
+    pub(super) slots: Vec<Slot>,
+    pub(super) barrier: Meeting,
+    pub(super) freeze: Meeting,
 }
 
 impl Group {
@@ -134,24 +134,39 @@ pub enum Delivery {
 /// The names of all groups and their members, in one view.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Directory {
-    view: u64,
-    processes: Processes,
-    groups: BTreeMap<Name, Group>,
-    next_id: u32,
-    /// The number of the last request of each process.
-    last_request: Vec<u32>,
+    pub(super) view: u64,
+    pub(super) processes: Processes,
+    /// All processes that have ever been in a view: none of them comes again.
+    pub(super) known: Processes,
+    pub(super) groups: BTreeMap<Name, Group>,
+    pub(super) next_id: u32,
+    /// The number of the last request of each process, one for each place.
+    pub(super) last_request: Vec<u32>,
 }
 
 impl Directory {
-    /// Creates the directory of view 0, without groups, of that many processes.
-    pub fn new(processes: usize) -> Self {
+    /// Creates the directory of view 0, without groups, of that many processes in a job of `places`: others can be
+    /// admitted.
+    pub fn new(processes: usize, places: usize) -> Self {
         Directory {
             view: 0,
             processes: Processes::first(processes),
+            known: Processes::first(processes),
             groups: BTreeMap::new(),
             next_id: 1,
-            last_request: alloc::vec![0; processes],
+            last_request: alloc::vec![0; places],
         }
+    }
+
+    /// Returns whether the process is in this view or was in an earlier one.
+    pub fn is_known(&self, peer: Peer) -> bool {
+        self.known.contains(peer)
+    }
+
+    /// Returns how many processes there can be: those of this view, and one in each place that nobody has had.
+    fn most(&self) -> usize {
+        let free = self.last_request.len().saturating_sub(self.known.len());
+        self.processes.len() + free
     }
 
     /// Returns the number of the view: that of the entries so far.
@@ -203,7 +218,10 @@ impl Directory {
             self.withdraw(peer);
             self.leave_all(peer, done);
         }
-        self.processes = self.processes.without(entry.removed);
+        let places = Processes::first(self.last_request.len());
+        let admitted = entry.admitted.and(places).without(self.known);
+        self.processes = self.processes.without(entry.removed).or(admitted);
+        self.known = self.known.or(admitted);
         for &Request {
             origin,
             number,
@@ -248,7 +266,7 @@ impl Directory {
                 Ok(Some(Outcome::Done))
             }
             Operation::Barrier(name, count) | Operation::Freeze(name, count) => {
-                if usize::from(count) > self.last_request.len() {
+                if usize::from(count) > self.most() {
                     return Err(GroupError::CountTooLarge);
                 }
                 let group = self.groups.get_mut(&name).ok_or(GroupError::UnknownGroup)?;

@@ -76,6 +76,9 @@ pub struct Request {
 pub struct Entry {
     /// Processes that are dead or out of reach: they leave the job's directory before the requests.
     pub removed: Processes,
+    /// Processes that joined the job while it runs: they come into the directory before the requests. One that has ever
+    /// been in it does not come again.
+    pub admitted: Processes,
     /// The requests, in order: at most [`BATCH`](super::BATCH).
     pub requests: Vec<Request>,
 }

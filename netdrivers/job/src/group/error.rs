@@ -25,22 +25,21 @@ pub enum GroupError {
     MemberLeft,
     /// Those who wait for the same barrier or freeze passed other counts: pass one count everywhere.
     CountMismatch,
-    /// The count is larger than the number of processes that the job began with: it can never be reached. Pass a smaller
-    /// one.
+    /// The count is larger than the number of processes that live or may still join the job: it can never be reached. Pass
+    /// a smaller one.
     CountTooLarge,
     /// The job has [`MAX_GROUPS`](super::MAX_GROUPS) groups: leave some.
     TooManyGroups,
     /// The job has more processes than [`MAX_PROCESSES`](super::MAX_PROCESSES): start fewer.
     TooManyProcesses,
-    /// The job has places for processes that join it later, each of which would hold up every decision until it is taken:
-    /// start it without `--spare`.
-    SparePlaces,
+    /// This process joined the running job, and in the given time nobody who has the groups has admitted it: all of them
+    /// have ended, or the majority cannot be reached, or one of them did not call its groups. Try again, or end it.
+    NotAdmitted,
     /// This process is cut off from the majority: others go on without it, or nobody does. It has no groups any more;
     /// end it, and start it anew where the network is whole.
     Minority,
     /// The operation did not complete in the given time. It may still take effect: ask for the group's members. Every
-    /// process of the job has to call its groups now and then, for instance [`Groups::progress`](super::Groups::progress), and to receive its messages: a process that
-    /// leaves as many unread as its pool takes from a peer does not hear that peer.
+    /// process of the job has to call its groups now and then, for instance [`Groups::progress`](super::Groups::progress).
     TimedOut,
     /// The communicator below failed.
     Kernel(Error),
@@ -57,12 +56,12 @@ impl fmt::Display for GroupError {
             GroupError::Static => "the group is static: use another name",
             GroupError::MemberLeft => "a member of the static group left while this process waited in its barrier: leave, and form another group",
             GroupError::CountMismatch => "the processes that wait in the group passed different counts: pass one count everywhere",
-            GroupError::CountTooLarge => "the count is larger than the number of processes: pass a smaller one",
+            GroupError::CountTooLarge => "the count is larger than the number of processes that live or may still join: pass a smaller one",
             GroupError::TooManyGroups => "the job has as many groups as it can: leave some",
             GroupError::TooManyProcesses => "the job has more processes than groups can span: start fewer",
-            GroupError::SparePlaces => "groups need all processes of the job from its start: start it without --spare",
+            GroupError::NotAdmitted => "nobody who has the groups has admitted this process in the given time: they have ended, cannot be reached, or do not call their groups; try again, or end it",
             GroupError::Minority => "this process is cut off from the majority and has no groups any more: end it",
-            GroupError::TimedOut => "the group operation did not complete in the given time; every process of the job has to call its groups now and then, and to receive its messages",
+            GroupError::TimedOut => "the group operation did not complete in the given time; every process of the job has to call its groups now and then",
             GroupError::Kernel(error) => return write!(f, "the communicator below the groups failed: {error}"),
         })
     }

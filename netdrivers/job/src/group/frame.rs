@@ -1,6 +1,6 @@
 //! The header of groups, and the composition for it: one more protocol over the kernel.
 
-use super::{FrozenGroup, Member};
+use super::{FrozenGroup, MAX_PROCESSES, Member};
 use pombo_kernel::aspect::Rendezvous;
 use pombo_kernel::matching::Linear;
 use pombo_kernel::prelude::*;
@@ -8,7 +8,7 @@ use pombo_kernel::{Capacities, Composition};
 use pombo_netdrivers::HeapStorage;
 
 header! {
-    /// The header of every message between processes with groups.
+    /// The header of messages to members of groups.
     pub struct GroupHeader {
         /// What the message is.
         kind: u8,
@@ -21,39 +21,44 @@ header! {
     }
 }
 
-/// A message of the agreement.
-const AGREEMENT: u8 = 1;
-/// A message to the members of a group.
-const MESSAGE: u8 = 2;
-/// A message of a collective operation on a static group.
-const COLLECTIVE: u8 = 3;
+header! {
+    /// The header of messages by which the processes agree.
+    pub struct AgreementHeader { version: u8 }
+}
 
-/// A composition for groups of up to `RANKS` processes, of which each may have `POOL / RANKS` short messages unread at
+/// A message to the members of a group.
+const MESSAGE: u8 = 1;
+/// A message of a collective operation on a static group.
+const COLLECTIVE: u8 = 2;
+/// The form of the agreement's messages.
+const VERSION: u8 = 2;
+
+/// A composition for the messages to members of groups of up to `RANKS` processes, of which each may have `POOL / RANKS` short messages unread at
 /// each other one: 8 at least. Messages above 1 KiB go by rendezvous.
 pub type GroupComposition<const RANKS: usize, const POOL: usize> =
     Composition<U32, Rendezvous<1024>, Linear, HeapStorage, Capacities<256, POOL, 1024, RANKS>>;
 
-impl GroupHeader {
-    pub(super) fn agreement() -> Self {
-        GroupHeader {
-            kind: AGREEMENT,
-            number: 0.into(),
-            group: 0.into(),
-            view: 0.into(),
-        }
+/// The composition of the agreement: at each other process there is room for 16 messages at least.
+pub type AgreementComposition = GroupComposition<MAX_PROCESSES, { 16 * MAX_PROCESSES }>;
+
+impl AgreementHeader {
+    pub(super) fn new() -> Self {
+        AgreementHeader { version: VERSION }
     }
 
+    pub(super) fn any() -> Select<AgreementHeader> {
+        AgreementHeader::version(VERSION)
+    }
+}
+
+impl GroupHeader {
     pub(super) fn message(group: u32, view: u64) -> Self {
         GroupHeader {
             kind: MESSAGE,
+            number: 0.into(),
             group: group.into(),
             view: view.into(),
-            ..GroupHeader::agreement()
         }
-    }
-
-    pub(super) fn of_agreement() -> Select<GroupHeader> {
-        GroupHeader::kind(AGREEMENT)
     }
 
     pub(super) fn of_group(group: u32) -> Select<GroupHeader> {

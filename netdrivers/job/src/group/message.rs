@@ -1,8 +1,8 @@
 //! The messages by which processes agree, and their bytes.
 
-use super::BATCH;
 use super::entry::{Entry, Name, Operation, Request};
 use super::processes::Processes;
+use super::{BATCH, SNAPSHOT_PIECE};
 use alloc::vec::Vec;
 use pombo_kernel::Peer;
 
@@ -43,15 +43,21 @@ pub(super) enum Body {
     Removed,
     /// The sender is no process of the others' view any more.
     Gone,
+    /// The sender has no directory yet: it asks to be admitted, or for the rest of the message's view from this byte on.
+    Admit(u32),
+    /// Of that many bytes of the directory, those from an offset on.
+    Snapshot(u32, u32, Vec<u8>),
 }
 
 /// The most bytes of a message.
-pub const MESSAGE_LEN: usize = 32 + 32 + BATCH * (2 + 4 + 3 + 1 + super::NAME_LEN);
+pub const MESSAGE_LEN: usize = 32 + 2 * 32 + BATCH * (2 + 4 + 3 + 1 + super::NAME_LEN);
 
-struct Writer(Vec<u8>);
+const _: () = assert!(8 + 1 + 4 + 4 + SNAPSHOT_PIECE <= MESSAGE_LEN);
+
+pub(super) struct Writer(pub(super) Vec<u8>);
 
 impl Writer {
-    fn put(&mut self, bytes: &[u8]) -> &mut Self {
+    pub(super) fn put(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.extend_from_slice(bytes);
         self
     }
@@ -59,6 +65,17 @@ impl Writer {
     fn ballot(&mut self, ballot: Ballot) -> &mut Self {
         self.put(&ballot.round.to_le_bytes())
             .put(&ballot.leader.to_le_bytes())
+    }
+
+    pub(super) fn processes(&mut self, processes: Processes) -> &mut Self {
+        processes
+            .0
+            .iter()
+            .fold(self, |to, word| to.put(&word.to_le_bytes()))
+    }
+
+    pub(super) fn name(&mut self, name: &str) -> &mut Self {
+        self.put(&[name.len() as u8]).put(name.as_bytes())
     }
 
     fn operation(&mut self, operation: Operation) -> &mut Self {
@@ -71,8 +88,7 @@ impl Writer {
             Operation::Withdraw => (5, None, 0),
         };
         let name = name.as_ref().map_or("", Name::as_str);
-        self.put(&[kind]).put(&count.to_le_bytes());
-        self.put(&[name.len() as u8]).put(name.as_bytes())
+        self.put(&[kind]).put(&count.to_le_bytes()).name(name)
     }
 
     fn request(&mut self, request: &Request) -> &mut Self {
@@ -81,10 +97,8 @@ impl Writer {
             .operation(request.operation)
     }
 
-    fn entry(&mut self, entry: &Entry) -> &mut Self {
-        for word in entry.removed.0 {
-            self.put(&word.to_le_bytes());
-        }
+    pub(super) fn entry(&mut self, entry: &Entry) -> &mut Self {
+        self.processes(entry.removed).processes(entry.admitted);
         self.put(&[entry.requests.len() as u8]);
         for request in &entry.requests {
             self.request(request);
@@ -94,36 +108,66 @@ impl Writer {
 }
 
 /// Reads from the start of what is left.
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub(super) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (head, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*head)
     }
 
-    fn byte(&mut self) -> Option<u8> {
+    pub(super) fn byte(&mut self) -> Option<u8> {
         self.take().map(|[byte]| byte)
     }
 
+    pub(super) fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_le_bytes)
+    }
+
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    pub(super) fn peer(&mut self) -> Option<Peer> {
+        self.u16().map(Peer)
+    }
+
+    pub(super) fn processes(&mut self) -> Option<Processes> {
+        let mut set = Processes::NONE;
+        for word in &mut set.0 {
+            *word = self.u64()?;
+        }
+        Some(set)
+    }
+
+    /// Reads a name; the inner `None` for the empty one.
+    pub(super) fn name(&mut self) -> Option<Option<Name>> {
+        let len = self.byte()?.into();
+        let (name, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        match name {
+            [] => Some(None),
+            name => Name::new(core::str::from_utf8(name).ok()?).ok().map(Some),
+        }
+    }
+
     fn ballot(&mut self) -> Option<Ballot> {
-        let round = u32::from_le_bytes(self.take()?);
-        let leader = u16::from_le_bytes(self.take()?);
+        let (round, leader) = (self.u32()?, self.u16()?);
         Some(Ballot { round, leader })
     }
 
     fn operation(&mut self) -> Option<Operation> {
-        let (kind, count) = (self.byte()?, u16::from_le_bytes(self.take()?));
-        let len = self.byte()?.into();
-        let (name, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        let name = || Name::new(core::str::from_utf8(name).ok()?).ok();
+        let (kind, count, name) = (self.byte()?, self.u16()?, self.name()?);
         Some(match kind {
-            0 => Operation::Join(name()?),
-            1 => Operation::Leave(name()?),
-            2 => Operation::Barrier(name()?, count),
-            3 => Operation::Freeze(name()?, count),
+            0 => Operation::Join(name?),
+            1 => Operation::Leave(name?),
+            2 => Operation::Barrier(name?, count),
+            3 => Operation::Freeze(name?, count),
             4 => Operation::Fence,
             5 => Operation::Withdraw,
             _ => return None,
@@ -132,17 +176,14 @@ impl Reader<'_> {
 
     fn request(&mut self) -> Option<Request> {
         Some(Request {
-            origin: Peer(u16::from_le_bytes(self.take()?)),
-            number: u32::from_le_bytes(self.take()?),
+            origin: self.peer()?,
+            number: self.u32()?,
             operation: self.operation()?,
         })
     }
 
-    fn entry(&mut self) -> Option<Entry> {
-        let mut removed = Processes::NONE;
-        for word in &mut removed.0 {
-            *word = u64::from_le_bytes(self.take()?);
-        }
+    pub(super) fn entry(&mut self) -> Option<Entry> {
+        let (removed, admitted) = (self.processes()?, self.processes()?);
         let len = usize::from(self.byte()?);
         if len > BATCH {
             return None;
@@ -151,7 +192,11 @@ impl Reader<'_> {
         for _ in 0..len {
             requests.push(self.request()?);
         }
-        Some(Entry { removed, requests })
+        Some(Entry {
+            removed,
+            admitted,
+            requests,
+        })
     }
 }
 
@@ -174,6 +219,12 @@ impl Message {
             Body::Behind => to.put(&[8]),
             Body::Removed => to.put(&[9]),
             Body::Gone => to.put(&[10]),
+            Body::Admit(offset) => to.put(&[11]).put(&offset.to_le_bytes()),
+            Body::Snapshot(len, offset, piece) => to
+                .put(&[12])
+                .put(&len.to_le_bytes())
+                .put(&offset.to_le_bytes())
+                .put(piece),
         };
         to.0
     }
@@ -181,19 +232,25 @@ impl Message {
     /// Reads a message; `None` if the bytes are none.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut from = Reader(bytes);
-        let view = u64::from_le_bytes(from.take()?);
+        let view = from.u64()?;
         let body = match from.byte()? {
             0 => Body::Request(from.request()?),
             1 => Body::Prepare(from.ballot()?),
             2 => Body::Promise(from.ballot()?, None),
             3 => Body::Promise(from.ballot()?, Some((from.ballot()?, from.entry()?))),
             4 => Body::Accept(from.ballot()?, from.entry()?),
-            5 => Body::Accepted(from.ballot()?, u64::from_le_bytes(from.take()?)),
+            5 => Body::Accepted(from.ballot()?, from.u64()?),
             6 => Body::Rejected(from.ballot()?),
-            7 => Body::Decided(u64::from_le_bytes(from.take()?), from.entry()?),
+            7 => Body::Decided(from.u64()?, from.entry()?),
             8 => Body::Behind,
             9 => Body::Removed,
             10 => Body::Gone,
+            11 => Body::Admit(from.u32()?),
+            12 => {
+                let (len, offset) = (from.u32()?, from.u32()?);
+                let piece = core::mem::take(&mut from.0);
+                Body::Snapshot(len, offset, piece.to_vec())
+            }
             _ => return None,
         };
         from.0.is_empty().then_some(Message { view, body })

@@ -1,12 +1,11 @@
 //! Named groups of processes, which come and go while the job runs: a group service over the kernel, without MPI. Sources:
 //! PVM's group server and ECCLib, section 10.4.
 //!
-//! A program creates [`Groups`] over a port with [`GroupHeader`]: a communicator, or one port of an endpoint beside other
-//! protocols. The service has no queue, matching or rendezvous of its own; these are the kernel's.
+//! A program creates [`Groups`] over the first two ports of an endpoint ([`GroupEndpoint`]); a third one can have another
+//! protocol. The service has no queue, matching or rendezvous of its own; these are the kernel's.
 //!
 //! ```
-//! use pombo_job::group::{GroupComposition, GroupHeader, Groups};
-//! use pombo_kernel::prelude::*;
+//! use pombo_job::group::{GroupComposition, GroupEndpoint, GroupHeader, Groups};
 //! use std::time::Duration;
 //!
 //! /// Of up to 64 processes.
@@ -14,7 +13,7 @@
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let joined = pombo_job::enter::<GroupHeader, Composition, 64>()?;
-//!     let mut comm = Communicator::<GroupHeader, _, Lent<'_>, Composition>::new(joined.channel)?;
+//!     let mut comm = GroupEndpoint::<_, Composition>::two(joined.channel)?;
 //!     let mut groups = Groups::new(&mut comm)?;
 //!     let second = Duration::from_secs(1);
 //!
@@ -23,7 +22,7 @@
 //!     groups.broadcast(&mut comm, "workers", b"to the others", second)?;
 //!     groups.leave(&mut comm, "workers", second)?;
 //!     assert_eq!(groups.exists("workers"), Ok(false));
-//!     Ok(pombo_job::leave(comm, joined.launcher)?)
+//!     Ok(pombo_job::leave_groups(comm, joined.launcher)?)
 //! }
 //! ```
 //!
@@ -39,6 +38,10 @@
 //! more than half of the view's processes, or with half and the lowest, goes on without it, and on the other side every
 //! operation is [`GroupError::Minority`]. The dead of that view count as not reached while others cannot be reached;
 //! the entry after that has forgotten them.
+//!
+//! A process that joins the running job (`pombo join`) is admitted by an entry, and gets its copy of the directory from
+//! those who have that entry; its operations wait for it. Places that nobody has taken count for nothing, and a place
+//! whose process has ended stays empty.
 //!
 //! A process that computes for long delays the operations of all others until it calls its groups again, as its copy
 //! must not be left behind. Messages between members do not wait for it.
@@ -58,12 +61,13 @@
 //! | --- | --- | --- |
 //! | bytes of a name | [`NAME_LEN`] | [`GroupError::BadName`] |
 //! | groups of a job | [`MAX_GROUPS`] | [`GroupError::TooManyGroups`] |
-//! | processes of a job with groups | [`MAX_PROCESSES`] | [`GroupError::TooManyProcesses`] |
+//! | processes of a job with groups, and places for more | [`MAX_PROCESSES`] | [`GroupError::TooManyProcesses`] |
 //! | operations of a process | one: calls block | |
 //! | requests in an entry | [`BATCH`] | the others are in the next |
 //! | entries kept for processes that lack them | [`HISTORY`] | who lacks more counts as out of reach |
 //! | messages of the agreement without credit or room | none: dropped | sent again after [`RESEND`] ns |
-//! | unread messages of a sender to a member | the kernel's credit | the sender waits, until its time-out; no operation of the job completes meanwhile, as the agreement's messages to that member wait too |
+//! | bytes of the directory in a message to a newcomer | 700 | it asks for the rest |
+//! | unread messages of a sender to a member | the kernel's credit | the sender waits, until its time-out; the agreement has a port of its own and goes on |
 
 mod agreement;
 mod directory;
@@ -71,18 +75,21 @@ mod entry;
 mod error;
 mod frame;
 mod message;
+mod ports;
 mod processes;
 mod service;
+mod snapshot;
 mod verdicts;
 
 pub use agreement::{Agreement, Outbox, Verdict};
 pub use directory::{Completion, Delivery, Directory, FrozenGroup, Group, Member, Outcome};
 pub use entry::{Entry, Name, Operation, Request};
 pub use error::GroupError;
-pub use frame::{GroupComposition, GroupHeader};
+pub use frame::{AgreementComposition, AgreementHeader, GroupComposition, GroupHeader};
 pub use message::{Ballot, MESSAGE_LEN, Message};
+pub use ports::{AgreementPort, GroupEndpoint, GroupPorts};
 pub use processes::Processes;
-pub use service::{GroupPort, Groups, Received};
+pub use service::{Groups, Received};
 pub use verdicts::Verdicts;
 
 /// The most bytes of a group's name.
@@ -95,6 +102,8 @@ pub const MAX_PROCESSES: usize = 256;
 pub const BATCH: usize = 16;
 /// Entries that a process keeps for others that lack them.
 pub const HISTORY: usize = 32;
+/// The most bytes of the directory in a message.
+const SNAPSHOT_PIECE: usize = 700;
 /// The time in ns after which a message without an answer is sent again.
 pub const RESEND: u64 = 50_000_000;
 /// The time in ns for which a leader whose ballot was rejected waits, times its place among the processes.

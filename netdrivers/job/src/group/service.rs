@@ -1,23 +1,17 @@
-//! Groups as a program uses them: the agreement and messages to members, over one port of the kernel.
+//! Groups as a program uses them: the agreement and messages to members, over two ports of the kernel.
 
 use super::agreement::Agreement;
 use super::directory::{Delivery, FrozenGroup, Group, Member, Outcome};
 use super::entry::{Name, Operation};
 use super::frame::GroupHeader;
 use super::message::Message;
-use super::verdicts::Verdicts;
+use super::ports::{GroupPorts, ScopedPorts};
 use super::{GroupError, MESSAGE_LEN, RESEND};
-use crate::settings::SPARE;
+use crate::settings::spare_places;
 use alloc::vec::Vec;
 use core::time::Duration;
-use pombo_kernel::facade::{Inspect, PointToPointExt};
-use pombo_kernel::{Channel, Error, Exact, Peer, PointToPoint, SCOPE_LOANS, Select, Ticket};
+use pombo_kernel::{Channel, Error, Exact, Peer, SCOPE_LOANS, Select, Ticket};
 use pombo_netdrivers::wait::now;
-
-/// A port of the kernel with the header of groups: a communicator of its own, or one port of an endpoint.
-pub trait GroupPort: PointToPoint<Header = GroupHeader, Channel: Verdicts> {}
-
-impl<P: PointToPoint<Header = GroupHeader, Channel: Verdicts>> GroupPort for P {}
 
 /// The groups of the job, as this process sees them. Every call makes progress; a process that computes for long lets
 /// the others wait.
@@ -40,17 +34,26 @@ pub struct Received {
 const LOOK: u64 = 200_000;
 
 impl Groups {
-    /// Creates the groups of this process; all processes of the job do so.
+    /// Creates the groups of this process; all processes of the job do so. One that joined the running job has a copy
+    /// of the directory when an operation has completed, as [`Groups::synchronize`].
     ///
     /// # Errors
-    /// [`GroupError::TooManyProcesses`], [`GroupError::SparePlaces`].
-    pub fn new(port: &mut impl GroupPort) -> Result<Self, GroupError> {
-        if SPARE.is_on() {
-            return Err(GroupError::SparePlaces);
-        }
-        let channel = port.channel_below();
+    /// [`GroupError::TooManyProcesses`].
+    pub fn new(port: &impl GroupPorts) -> Result<Self, GroupError> {
+        let places = port.channel_of_groups().peers();
+        Groups::with_first(port, places.saturating_sub(spare_places()))
+    }
+
+    /// Creates the groups as [`Groups::new`] does, in a job that began with its first so many processes: a channel that no
+    /// launcher has made.
+    ///
+    /// # Errors
+    /// [`GroupError::TooManyProcesses`].
+    pub fn with_first(port: &impl GroupPorts, first: usize) -> Result<Self, GroupError> {
+        let channel = port.channel_of_groups();
+        let places = channel.peers();
         Ok(Groups {
-            agreement: Agreement::new(channel.me(), channel.peers())?,
+            agreement: Agreement::new(channel.me(), first, places)?,
             look_at: 0,
         })
     }
@@ -59,10 +62,11 @@ impl Groups {
     ///
     /// # Errors
     /// [`GroupError::BadName`], [`GroupError::AlreadyMember`], [`GroupError::Static`], [`GroupError::TooManyGroups`], and
-    /// those of every operation: [`GroupError::Minority`], [`GroupError::TimedOut`], [`GroupError::Kernel`].
+    /// those of every operation: [`GroupError::Minority`], [`GroupError::TimedOut`], [`GroupError::NotAdmitted`],
+    /// [`GroupError::Kernel`].
     pub fn join(
         &mut self,
-        port: &mut impl GroupPort,
+        port: &mut impl GroupPorts,
         name: &str,
         timeout: Duration,
     ) -> Result<Member, GroupError> {
@@ -78,7 +82,7 @@ impl Groups {
     /// [`GroupError::BadName`], [`GroupError::UnknownGroup`], [`GroupError::NotAMember`], and those of every operation.
     pub fn leave(
         &mut self,
-        port: &mut impl GroupPort,
+        port: &mut impl GroupPorts,
         name: &str,
         timeout: Duration,
     ) -> Result<(), GroupError> {
@@ -93,7 +97,7 @@ impl Groups {
     /// [`GroupError::CountTooLarge`], [`GroupError::MemberLeft`] in a static group, and those of every operation.
     pub fn barrier(
         &mut self,
-        port: &mut impl GroupPort,
+        port: &mut impl GroupPorts,
         name: &str,
         count: u16,
         timeout: Duration,
@@ -108,7 +112,7 @@ impl Groups {
     /// As [`Groups::barrier`]; [`GroupError::Static`].
     pub fn freeze(
         &mut self,
-        port: &mut impl GroupPort,
+        port: &mut impl GroupPorts,
         name: &str,
         count: u16,
         timeout: Duration,
@@ -126,7 +130,7 @@ impl Groups {
     /// Those of every operation.
     pub fn synchronize(
         &mut self,
-        port: &mut impl GroupPort,
+        port: &mut impl GroupPorts,
         timeout: Duration,
     ) -> Result<(), GroupError> {
         self.operate(port, Operation::Fence, timeout).map(drop)
@@ -202,7 +206,7 @@ impl Groups {
     /// [`GroupError::TimedOut`] if some members have not taken it, while others may have.
     pub fn broadcast(
         &mut self,
-        port: &mut impl GroupPort,
+        port: &mut impl GroupPorts,
         name: &str,
         bytes: &[u8],
         timeout: Duration,
@@ -217,7 +221,7 @@ impl Groups {
     /// As [`Groups::broadcast`]; [`GroupError::NoSuchMember`] before anything is sent.
     pub fn multicast(
         &mut self,
-        port: &mut impl GroupPort,
+        port: &mut impl GroupPorts,
         name: &str,
         to: &[Member],
         bytes: &[u8],
@@ -243,47 +247,42 @@ impl Groups {
         let deadline = deadline(timeout);
         let mut sent = 0;
         for peers in peers.chunks(SCOPE_LOANS) {
-            sent += port.scope(|scope| self.send_all(scope, peers, header, bytes, deadline))?;
+            sent += port.scope(|ports| self.send_all(ports, peers, header, bytes, deadline))?;
         }
         Ok(sent)
     }
 
     /// Sends to a few peers at once.
-    fn send_all<'buf, P>(
+    fn send_all<'buf>(
         &mut self,
-        scope: &mut P,
+        ports: &mut (dyn ScopedPorts<'buf> + '_),
         peers: &[Peer],
         header: GroupHeader,
         bytes: &'buf [u8],
         deadline: u64,
-    ) -> Result<usize, GroupError>
-    where
-        P: GroupPort + PointToPoint<Memory = pombo_kernel::Lent<'buf>>,
-    {
+    ) -> Result<usize, GroupError> {
         let (mut sent, mut waiting, mut idle) = (0, Vec::<Ticket>::new(), 0);
         let mut left: Vec<Peer> = peers.to_vec();
         loop {
             let mut failed = None;
-            left.retain(|&peer| match scope.isend(peer, header, bytes) {
+            left.retain(|&peer| match ports.isend(peer, header, bytes) {
                 Ok(ticket) => {
                     waiting.push(ticket);
                     false
                 }
-                Err(refused) => match refused.error {
-                    Error::PeerLost(_) => false,
-                    Error::Full | Error::NoCredit(_) => true,
-                    error => {
-                        failed = Some(error);
-                        false
-                    }
-                },
+                Err(Error::PeerLost(_)) => false,
+                Err(Error::Full | Error::NoCredit(_)) => true,
+                Err(error) => {
+                    failed = Some(error);
+                    false
+                }
             });
             if let Some(error) = failed {
                 return Err(error.into());
             }
             let mut open = Vec::new();
             for ticket in waiting {
-                match scope.claim(ticket)?.map(|completed| completed.outcome) {
+                match ports.claim(ticket)? {
                     None => open.push(ticket),
                     Some(Ok(_)) => sent += 1,
                     Some(Err(Error::PeerLost(_))) => {}
@@ -294,8 +293,8 @@ impl Groups {
             if waiting.is_empty() && left.is_empty() {
                 return Ok(sent);
             }
-            self.progress(scope)?;
-            pause(scope, &mut idle, deadline)?;
+            self.advance(ports)?;
+            pause(ports, &mut idle, deadline)?;
         }
     }
 
@@ -308,64 +307,63 @@ impl Groups {
     /// [`Error::Truncated`].
     pub fn recv(
         &mut self,
-        port: &mut impl GroupPort,
+        port: &mut impl GroupPorts,
         name: &str,
         bytes: &mut [u8],
         timeout: Duration,
     ) -> Result<Received, GroupError> {
-        let (name, deadline, mut idle) = (Name::new(name)?, deadline(timeout), 0);
+        let (name, deadline) = (Name::new(name)?, deadline(timeout));
         loop {
-            self.progress(port)?;
+            let (pattern, from) = port.scope(|ports| self.find(ports, name, deadline))?;
+            let received = port.scope(|ports| {
+                let ticket = ports.irecv(pattern, &mut *bytes)?;
+                let mut idle = 0;
+                loop {
+                    if let Some(outcome) = ports.claim(ticket)? {
+                        return outcome.map_err(GroupError::from);
+                    }
+                    self.advance(ports)?;
+                    pause(ports, &mut idle, deadline)?;
+                }
+            });
+            match received {
+                // Its sender ended before the message was whole.
+                Err(GroupError::Kernel(Error::PeerLost(_) | Error::Revoked)) => {}
+                received => {
+                    let len = received?;
+                    return Ok(Received { from, len });
+                }
+            }
+        }
+    }
+
+    /// Waits for a message that is to be handed out; returns the pattern that it alone is the first to match, and its
+    /// sender.
+    fn find(
+        &mut self,
+        ports: &mut (dyn ScopedPorts<'_> + '_),
+        name: Name,
+        deadline: u64,
+    ) -> Result<(Select<GroupHeader>, Peer), GroupError> {
+        let mut idle = 0;
+        loop {
+            self.advance(ports)?;
             if self.agreement.is_minority() {
                 return Err(GroupError::Minority);
             }
-            let group = self
-                .agreement
-                .directory()
-                .group(name)
-                .ok_or(GroupError::UnknownGroup)?;
+            let (directory, me) = (self.agreement.directory(), self.agreement.me());
+            let group = directory.group(name).ok_or(GroupError::UnknownGroup)?;
             let id = group.id();
-            group
-                .member_of(self.agreement.me())
-                .ok_or(GroupError::NotAMember)?;
-            if let Some(envelope) = port.probe(GroupHeader::of_group(id))? {
-                let (header, from) = (envelope.header(), envelope.peer());
+            group.member_of(me).ok_or(GroupError::NotAMember)?;
+            if let Some((header, from)) = ports.probe(GroupHeader::of_group(id))? {
                 let pattern = Select::from(Exact(header)).from_peer(from);
-                let me = self.agreement.me();
-                match self
-                    .agreement
-                    .directory()
-                    .delivery(me, id, header.view.get())
-                {
+                match directory.delivery(me, id, header.view.get()) {
                     Delivery::Later => {}
-                    Delivery::Drop => drop_message(port, pattern)?,
-                    Delivery::Deliver => {
-                        let received = port.scope(|scope| {
-                            let ticket = scope
-                                .irecv(pattern, &mut *bytes)
-                                .map_err(|refused| refused.error)?;
-                            loop {
-                                if let Some(completed) = scope.claim(ticket)? {
-                                    return completed.outcome.map_err(GroupError::from);
-                                }
-                                self.progress(scope)?;
-                                pause(scope, &mut idle, deadline)?;
-                            }
-                        });
-                        match received {
-                            // Its sender ended before the message was whole.
-                            Err(GroupError::Kernel(Error::PeerLost(_) | Error::Revoked)) => {
-                                continue;
-                            }
-                            received => {
-                                let len = received?;
-                                return Ok(Received { from, len });
-                            }
-                        }
-                    }
+                    Delivery::Drop => ports.drop_message(pattern)?,
+                    Delivery::Deliver => return Ok((pattern, from)),
                 }
             }
-            pause(port, &mut idle, deadline)?;
+            pause(ports, &mut idle, deadline)?;
         }
     }
 
@@ -373,79 +371,73 @@ impl Groups {
     ///
     /// # Errors
     /// [`GroupError::Minority`], [`GroupError::Kernel`].
-    pub fn serve(&mut self, port: &mut impl GroupPort, time: Duration) -> Result<(), GroupError> {
-        let (deadline, mut idle) = (deadline(time), 0);
-        loop {
-            self.progress(port)?;
-            if self.agreement.is_minority() {
-                return Err(GroupError::Minority);
+    pub fn serve(&mut self, port: &mut impl GroupPorts, time: Duration) -> Result<(), GroupError> {
+        let deadline = deadline(time);
+        port.scope(|ports| {
+            let mut idle = 0;
+            loop {
+                self.advance(ports)?;
+                if self.agreement.is_minority() {
+                    return Err(GroupError::Minority);
+                }
+                match pause(ports, &mut idle, deadline) {
+                    Err(GroupError::TimedOut) => return Ok(()),
+                    paused => paused?,
+                }
             }
-            match pause(port, &mut idle, deadline) {
-                Err(GroupError::TimedOut) => return Ok(()),
-                paused => paused?,
-            }
-        }
+        })
     }
 
     /// Takes the messages of the agreement that have arrived, and answers them. Does not wait.
     ///
     /// # Errors
     /// [`GroupError::Kernel`] when the channel is broken.
-    pub fn progress(&mut self, port: &mut impl GroupPort) -> Result<(), GroupError> {
-        port.check_messages()?;
-        let now = now();
-        while let Some(envelope) = port.probe(GroupHeader::of_agreement())? {
-            let (mut bytes, from) = ([0; MESSAGE_LEN], envelope.peer());
-            let pattern = GroupHeader::of_agreement().from_peer(from);
-            // It has arrived as a whole: such messages are never announced.
-            match port.recv_timeout(pattern, &mut bytes, RESEND) {
-                Ok(envelope) => {
-                    if let Some(message) = Message::from_bytes(&bytes[..envelope.len()]) {
-                        let agreement = &mut self.agreement;
-                        agreement.on_message(now, from, message, &mut |to, message| {
-                            inject(port, to, &message)
-                        });
-                    }
-                }
-                Err(Error::Channel(error)) => return Err(Error::Channel(error).into()),
-                Err(_) => {}
+    pub fn progress(&mut self, port: &mut impl GroupPorts) -> Result<(), GroupError> {
+        port.scope(|ports| self.advance(ports))
+    }
+
+    fn advance(&mut self, ports: &mut (dyn ScopedPorts<'_> + '_)) -> Result<(), GroupError> {
+        ports.progress()?;
+        let (now, agreement) = (now(), &mut self.agreement);
+        let mut bytes = [0; MESSAGE_LEN];
+        while let Some((from, len)) = ports.next_of_agreement(&mut bytes)? {
+            if let Some(message) = Message::from_bytes(&bytes[..len]) {
+                agreement.on_message(now, from, message, &mut |to, message| {
+                    ports.inject(to, &message.to_bytes());
+                });
             }
         }
         if now >= self.look_at {
             self.look_at = now + LOOK;
-            let others = self.agreement.reach().iter();
-            let others: Vec<Peer> = others.filter(|peer| *peer != self.agreement.me()).collect();
-            for peer in others {
-                let pattern = GroupHeader::of_agreement().from_peer(peer);
-                if let Err(Error::PeerLost(_)) = port.probe(pattern) {
-                    let verdict = port.channel_below().verdict(peer);
-                    let agreement = &mut self.agreement;
+            for peer in agreement.watched().iter() {
+                if let Some(verdict) = ports.lost(peer) {
                     agreement.on_lost(now, peer, verdict, &mut |to, message| {
-                        inject(port, to, &message)
+                        ports.inject(to, &message.to_bytes());
                     });
                 }
             }
-            let agreement = &mut self.agreement;
-            agreement.on_time(now, &mut |to, message| inject(port, to, &message));
-            self.drop_former(port)?;
+            agreement.on_time(now, &mut |to, message| {
+                ports.inject(to, &message.to_bytes());
+            });
+            self.drop_former(ports)?;
         }
         Ok(())
     }
 
     /// Drops messages to groups of which this process is no member, as nobody would receive them.
-    fn drop_former(&mut self, port: &mut impl GroupPort) -> Result<(), GroupError> {
+    fn drop_former(&mut self, ports: &mut (dyn ScopedPorts<'_> + '_)) -> Result<(), GroupError> {
         let (directory, me) = (self.agreement.directory(), self.agreement.me());
         let mut former = Vec::new();
-        port.for_each_unexpected(|envelope| {
-            let header = envelope.header();
+        ports.for_each_message(&mut |header, from| {
             let delivery = directory.delivery(me, header.group.get(), header.view.get());
             if header.is_message() && delivery == Delivery::Drop {
-                former.push(Select::from(Exact(header)).from_peer(envelope.peer()));
+                former.push(Select::from(Exact(header)).from_peer(from));
             }
         });
         former
             .into_iter()
-            .try_for_each(|pattern| drop_message(port, pattern))
+            .try_for_each(|pattern| ports.drop_message(pattern))?;
+        Ok(())
     }
 
     fn group(&self, name: &str) -> Result<&Group, GroupError> {
@@ -455,27 +447,35 @@ impl Groups {
 
     fn operate(
         &mut self,
-        port: &mut impl GroupPort,
+        port: &mut impl GroupPorts,
         operation: Operation,
         timeout: Duration,
     ) -> Result<Outcome, GroupError> {
-        let (deadline, mut idle) = (deadline(timeout), 0);
-        self.progress(port)?;
-        let agreement = &mut self.agreement;
-        agreement.begin(now(), operation, &mut |to, message| {
-            inject(port, to, &message)
-        });
-        loop {
-            if let Some(outcome) = self.agreement.outcome() {
-                return outcome;
+        let deadline = deadline(timeout);
+        port.scope(|ports| {
+            let mut idle = 0;
+            self.advance(ports)?;
+            let agreement = &mut self.agreement;
+            agreement.begin(now(), operation, &mut |to, message| {
+                ports.inject(to, &message.to_bytes());
+            });
+            loop {
+                if let Some(outcome) = self.agreement.outcome() {
+                    return outcome;
+                }
+                if let Err(error) = pause(ports, &mut idle, deadline) {
+                    let agreement = &mut self.agreement;
+                    agreement.give_up(now(), &mut |to, message| {
+                        ports.inject(to, &message.to_bytes());
+                    });
+                    return match self.agreement.is_admitted() {
+                        false if error == GroupError::TimedOut => Err(GroupError::NotAdmitted),
+                        _ => Err(error),
+                    };
+                }
+                self.advance(ports)?;
             }
-            if let Err(error) = pause(port, &mut idle, deadline) {
-                let agreement = &mut self.agreement;
-                agreement.give_up(now(), &mut |to, message| inject(port, to, &message));
-                return Err(error);
-            }
-            self.progress(port)?;
-        }
+        })
     }
 }
 
@@ -486,29 +486,14 @@ fn deadline(timeout: Duration) -> u64 {
 }
 
 /// Lets the channel wait for a moment.
-fn pause(port: &mut impl GroupPort, idle: &mut u32, deadline: u64) -> Result<(), GroupError> {
+fn pause(
+    ports: &mut (dyn ScopedPorts<'_> + '_),
+    idle: &mut u32,
+    deadline: u64,
+) -> Result<(), GroupError> {
     let left = deadline.saturating_sub(now());
     if left == 0 {
         return Err(GroupError::TimedOut);
     }
-    Ok(port.progress_or_wait_timeout(idle, left.min(RESEND / 4))?)
-}
-
-/// Sends a message of the agreement now or not at all: it is sent again in time.
-fn inject(port: &mut impl GroupPort, to: Peer, message: &Message) {
-    // A lost peer is found by its verdict, a broken channel by the next poll.
-    let _ = port.try_inject(to, GroupHeader::agreement(), &&*message.to_bytes());
-}
-
-/// Drops the first message that matches; its sender goes on.
-fn drop_message(port: &mut impl GroupPort, pattern: Select<GroupHeader>) -> Result<(), GroupError> {
-    port.scope(|scope| {
-        // At the end of the scope the kernel drops what is still arriving.
-        let ticket = scope
-            .irecv(pattern, &mut [])
-            .map_err(|refused| refused.error)?;
-        scope.check_messages()?;
-        scope.claim(ticket)?;
-        Ok(())
-    })
+    Ok(ports.progress_or_wait(idle, left.min(RESEND / 4))?)
 }

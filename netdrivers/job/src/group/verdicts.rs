@@ -13,6 +13,9 @@ use pombo_transport::multicast::BufferProvider;
 pub trait Verdicts: Channel {
     /// Returns what is known of a peer that the channel has reported lost.
     fn verdict(&self, peer: Peer) -> Verdict;
+
+    /// Returns whether that peer's process has joined the job, or has ended.
+    fn has_started(&self, peer: Peer) -> bool;
 }
 
 /// Ranks that are threads: one is lost when its channel is dropped.
@@ -20,12 +23,20 @@ impl Verdicts for Loopback {
     fn verdict(&self, _: Peer) -> Verdict {
         Verdict::Dead
     }
+
+    fn has_started(&self, _: Peer) -> bool {
+        true
+    }
 }
 
 /// The system of a host knows which of its processes have ended.
 impl Verdicts for Shm {
     fn verdict(&self, _: Peer) -> Verdict {
         Verdict::Dead
+    }
+
+    fn has_started(&self, peer: Peer) -> bool {
+        self.deaths().has_started(peer)
     }
 }
 
@@ -35,6 +46,14 @@ impl<const RANKS: usize, B: BufferProvider + 'static> Verdicts for JobChannel<RA
         match self.death_sources().1 {
             Some(remote) if remote.is_unreachable(peer) => Verdict::Unreachable,
             _ => Verdict::Dead,
+        }
+    }
+
+    fn has_started(&self, peer: Peer) -> bool {
+        // Places for processes that join later are on the launcher's host, where ranks are places.
+        match self.death_sources() {
+            (local, None) => local.has_started(peer),
+            (_, Some(_)) => true,
         }
     }
 }

@@ -62,8 +62,8 @@ variables! {
         "set by the launcher: processors that the ranks on this machine share";
     SHM_FD: Values::NUMBER, default "",
         "set by the launcher: descriptor of the memory file that the ranks share";
-    SPARE: Values::SWITCH, default "0",
-        "set by the launcher: 1 where the job has places for processes that join it while it runs; SIZE counts them";
+    SPARE: Values::NUMBER, default "0",
+        "set by the launcher: number of places for processes that join the job while it runs; SIZE counts them";
     FAKE_HOST: Values::text("a name"), default "found out",
         "for tests: the host that this rank is on; ranks with the same one share memory";
     FAULT_LOSS: Values { must: loss::MUST, fits: |text| loss::parse(text).is_some() }, default "0",

@@ -8,6 +8,8 @@ use pombo_kernel::Peer;
 use proptest::prelude::*;
 
 const PROCESSES: u16 = 5;
+/// Those that the job begins with.
+const FIRST: usize = 3;
 
 /// The answer of the model's kind.
 pub(crate) fn answer(completion: &Completion) -> (u16, u32, Answer) {
@@ -68,7 +70,7 @@ pub(crate) fn operation(kind: u8, name: u8, count: u16) -> Operation {
 proptest! {
     /// What is no message is refused, and what is one is written as it was read.
     #[test]
-    fn any_bytes_are_a_message_or_none(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), kind in 0..12_u8) {
+    fn any_bytes_are_a_message_or_none(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), kind in 0..14_u8) {
         if let Some(byte) = bytes.get_mut(8) {
             *byte = kind;
         }
@@ -83,21 +85,25 @@ proptest! {
     #[test]
     fn a_directory_is_names_with_lists_of_members(
         steps in proptest::collection::vec(
-            (proptest::collection::vec((0..PROCESSES, 0..8_u8, 0..3_u8, 0..7_u16, 0..8_u8), 0..4), 0..40_u16, 0..16_u8),
+            (proptest::collection::vec((0..PROCESSES, 0..8_u8, 0..3_u8, 0..7_u16, 0..8_u8), 0..4), 0..40_u16, 0..16_u16, 0..16_u8),
             1..60,
         ),
     ) {
-        let (mut directory, mut model) = (Directory::new(PROCESSES.into()), Model::new(PROCESSES.into()));
+        let (mut directory, mut model) = (Directory::new(FIRST, PROCESSES.into()), Model::new(FIRST, PROCESSES.into()));
         let mut numbers = [0; PROCESSES as usize];
         let mut sent = Vec::new();
-        for (requests, removed, message) in steps {
+        for (requests, removed, admitted, message) in steps {
             let requests = requests.into_iter().map(|(origin, kind, name, count, repeated)| {
                 let number = &mut numbers[usize::from(origin)];
                 *number += u32::from(repeated != 0);
                 Request { origin: Peer(origin), number: *number, operation: operation(kind, name, count) }
             });
             let removed = (removed < PROCESSES).then_some(Peer(removed));
-            let entry = Entry { removed: removed.into_iter().collect(), requests: requests.collect() };
+            let entry = Entry {
+                removed: removed.into_iter().collect(),
+                admitted: [Peer(admitted)].into_iter().collect(),
+                requests: requests.collect(),
+            };
             let mut answers = Vec::new();
             directory.apply(&entry, &mut |completion| answers.push(answer(&completion)));
             let (mut its, mut own) = (model.apply(&entry), answers);

@@ -42,15 +42,17 @@ pub(crate) struct Model {
     pub(crate) groups: BTreeMap<String, Group>,
     created: u32,
     last: BTreeMap<u16, u32>,
-    size: usize,
+    known: BTreeSet<u16>,
+    places: usize,
 }
 
 impl Model {
-    pub(crate) fn new(size: usize) -> Self {
-        let processes = (0..size as u16).collect();
+    pub(crate) fn new(size: usize, places: usize) -> Self {
+        let processes: BTreeSet<u16> = (0..size as u16).collect();
         Model {
+            known: processes.clone(),
             processes,
-            size,
+            places,
             ..Model::default()
         }
     }
@@ -72,6 +74,11 @@ impl Model {
         }
         for peer in entry.removed.iter() {
             self.processes.remove(&peer.0);
+        }
+        for peer in entry.admitted.iter().map(|peer| peer.0) {
+            if usize::from(peer) < self.places && self.known.insert(peer) {
+                self.processes.insert(peer);
+            }
         }
         for request in &entry.requests {
             let (peer, number) = (request.origin.0, request.number);
@@ -139,7 +146,7 @@ impl Model {
             Operation::Freeze(name, count) => (name, count, true),
             Operation::Fence | Operation::Withdraw => return Some(Answer::Done),
         };
-        if usize::from(count) > self.size {
+        if usize::from(count) > self.processes.len() + self.places - self.known.len() {
             return fail(GroupError::CountTooLarge);
         }
         let Some(group) = self.groups.get_mut(name.as_str()) else {

@@ -1,4 +1,5 @@
-//! Random schedules: whoever has the most to do is killed in the middle of a step, links are cut, messages are lost.
+//! Random schedules: whoever has the most to do is killed in the middle of a step, newcomers in the middle of their
+//! admission, links are cut, messages are lost.
 
 use crate::world::{MOST_STEPS, Random, World};
 
@@ -37,9 +38,11 @@ fn for_each_schedule(usual: u64, mut f: impl FnMut(u64)) {
 #[test]
 fn survivors_of_kills_agree() {
     let (mut views, mut deliveries) = (0, 0);
+    let (mut joined, mut admitted) = (0, 0);
     for_each_schedule(400, |seed| {
         let mut random = Random(seed);
-        let mut world = World::new(2 + random.below(7), random.next());
+        let first = 1 + random.below(7);
+        let mut world = World::new(first, first + 1 + random.below(4), random.next());
         world.loses = random.one_in(3);
         for _ in 0..random.below(600) {
             world.go_on(true);
@@ -56,9 +59,11 @@ fn survivors_of_kills_agree() {
         assert_eq!(world.check_rest(), world.living().len());
         views += world.views();
         deliveries += world.deliveries();
+        joined += world.joined;
+        admitted += world.admitted;
     });
-    println!("{views} views, {deliveries} messages to groups");
-    assert!(views > 0 && deliveries > 0);
+    println!("{views} views, {deliveries} messages to groups, {admitted} of {joined} admitted");
+    assert!(views > 0 && deliveries > 0 && admitted > 0 && admitted < joined);
 }
 
 /// A partition, in which processes are killed too, leaves one side at most; the other is a minority.
@@ -67,8 +72,9 @@ fn a_partition_leaves_one_side() {
     let mut sides = [0; 2];
     for_each_schedule(400, |seed| {
         let mut random = Random(seed);
-        let size = 2 + random.below(6);
-        let mut world = World::new(size, random.next());
+        let first = 2 + random.below(5);
+        let size = first + random.below(4);
+        let mut world = World::new(first, size, random.next());
         world.loses = random.one_in(3);
         let mut kills = random.one_in(2).then_some(1 + random.below(40));
         for _ in 0..random.below(300) {
@@ -103,8 +109,9 @@ fn cuts_between_pairs_leave_one_view() {
     let mut rests = [0; 2];
     for_each_schedule(400, |seed| {
         let mut random = Random(seed);
-        let size = 3 + random.below(5);
-        let mut world = World::new(size, random.next());
+        let first = 2 + random.below(5);
+        let size = first + 1 + random.below(2);
+        let mut world = World::new(first, size, random.next());
         for _ in 0..1 + random.below(size) {
             for _ in 0..random.below(200) {
                 world.go_on(true);

@@ -1,12 +1,16 @@
 //! The service over channels of threads: every operation once, in several processes.
 
-use pombo_job::group::{GroupComposition, GroupError, GroupHeader, Groups};
+use pombo_job::group::{
+    AgreementPort, GroupComposition, GroupEndpoint, GroupError, GroupHeader, Groups,
+};
 use pombo_kernel::prelude::*;
 use pombo_kernel::{Endpoint, Port, Selected};
 use pombo_netdrivers::Loopback;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-type Comm = Communicator<GroupHeader, Loopback, Lent<'static>, GroupComposition<16, 128>>;
+type Sizes = GroupComposition<16, 128>;
+type Comm = GroupEndpoint<Loopback, Sizes>;
 
 /// A hang limit.
 const LONG: Duration = Duration::from_secs(60);
@@ -18,8 +22,8 @@ fn on_threads(ranks: u16, f: impl Fn(&mut Groups, &mut Comm) -> Result<(), Group
     std::thread::scope(|scope| {
         for channel in Loopback::world(ranks) {
             scope.spawn(|| {
-                let mut comm = Comm::new(channel).expect("a communicator");
-                let mut groups = Groups::new(&mut comm).expect("groups");
+                let mut comm = Comm::two(channel).expect("a communicator");
+                let mut groups = Groups::new(&comm).expect("groups");
                 let me = comm.me();
                 if let Err(error) = f(&mut groups, &mut comm) {
                     panic!("{me}: {error}");
@@ -189,8 +193,8 @@ fn a_leader_ends() {
     std::thread::scope(|scope| {
         for channel in Loopback::world(4) {
             scope.spawn(|| {
-                let mut comm = Comm::new(channel).expect("a communicator");
-                let mut groups = Groups::new(&mut comm).expect("groups");
+                let mut comm = Comm::two(channel).expect("a communicator");
+                let mut groups = Groups::new(&comm).expect("groups");
                 let me = comm.me();
                 groups.join(&mut comm, "all", LONG).expect("a member");
                 groups.barrier(&mut comm, "all", 4, LONG).expect("all");
@@ -216,51 +220,112 @@ header! {
     struct Topic { number: u8 }
 }
 
-/// Groups are one port of an endpoint, beside another protocol.
+/// Groups are two ports of an endpoint, beside another protocol.
 #[test]
-fn groups_are_one_more_port() {
-    type Both = Endpoint<
+fn groups_are_two_more_ports() {
+    type All = Endpoint<
         Loopback,
         (
-            Port<GroupHeader, Lent<'static>, GroupComposition<16, 128>>,
+            Port<GroupHeader, Lent<'static>, Sizes>,
+            AgreementPort,
             Port<Topic, Lent<'static>, Selected>,
         ),
     >;
     std::thread::scope(|scope| {
         for channel in Loopback::world(2) {
             scope.spawn(|| {
-                let mut both = Both::two(channel).expect("two ports");
-                let mut groups = Groups::new(&mut both.port::<0>()).expect("groups");
-                let own = groups
-                    .join(&mut both.port::<0>(), "both", LONG)
-                    .expect("a member");
-                groups
-                    .barrier(&mut both.port::<0>(), "both", 2, LONG)
-                    .expect("both");
-                let others = groups.members("both").expect("members");
+                let mut all = All::three(channel).expect("three ports");
+                let mut groups = Groups::new(&all).expect("groups");
+                let own = groups.join(&mut all, "all", LONG).expect("a member");
+                groups.barrier(&mut all, "all", 2, LONG).expect("all");
+                let others = groups.members("all").expect("members");
                 let other = others
                     .iter()
                     .find(|member| **member != own)
                     .expect("another");
-                both.port::<1>()
+                all.port::<2>()
                     .send(other.peer, Topic { number: 7 }, b"beside")
                     .expect("a send");
                 groups
-                    .broadcast(&mut both.port::<0>(), "both", b"above", LONG)
+                    .broadcast(&mut all, "all", b"above", LONG)
                     .expect("a member");
                 let mut text = [0; 8];
-                let envelope = both
-                    .port::<1>()
+                let envelope = all
+                    .port::<2>()
                     .recv(Topic::number(7), &mut text)
                     .expect("a message");
                 assert_eq!(&text[..envelope.len()], b"beside");
                 let message = groups
-                    .recv(&mut both.port::<0>(), "both", &mut text, LONG)
+                    .recv(&mut all, "all", &mut text, LONG)
                     .expect("a message");
                 assert_eq!(&text[..message.len], b"above");
-                groups
-                    .barrier(&mut both.port::<0>(), "both", 2, LONG)
-                    .expect("both");
+                groups.barrier(&mut all, "all", 2, LONG).expect("all");
+            });
+        }
+    });
+}
+
+/// A member that leaves more messages unread than there is room for does not hold up the operations of the others.
+#[test]
+fn unread_messages_do_not_stop_the_agreement() {
+    on_threads(3, |groups, comm| {
+        groups.join(comm, "deaf", LONG)?;
+        groups.barrier(comm, "deaf", 3, LONG)?;
+        if comm.me() == Peer(0) {
+            let refused = (0..500)
+                .map(|_| groups.broadcast(comm, "deaf", b"unread", SHORT))
+                .find(Result::is_err);
+            assert_eq!(refused, Some(Err(GroupError::TimedOut)));
+        }
+        for _ in 0..20 {
+            groups.join(comm, "others", LONG)?;
+            groups.barrier(comm, "deaf", 3, LONG)?;
+            groups.leave(comm, "others", LONG)?;
+            groups.barrier(comm, "deaf", 3, LONG)?;
+        }
+        Ok(())
+    });
+}
+
+/// Processes come later, find what the others have made, and take part in it.
+#[test]
+fn newcomers_are_admitted() {
+    let begun = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for (at, channel) in Loopback::world(5).into_iter().enumerate() {
+            let begun = &begun;
+            scope.spawn(move || {
+                while at >= 2 && begun.load(Relaxed) < 2 {
+                    std::thread::yield_now();
+                }
+                let mut comm = Comm::two(channel).expect("an endpoint");
+                let mut groups = Groups::with_first(&comm, 2).expect("groups");
+                assert_eq!(groups.exists("all"), Ok(false));
+                // The directory of who comes later is longer than a message.
+                for number in 0..if at < 2 { 40 } else { 0 } {
+                    let name = format!("group {number} of {at}");
+                    groups.join(&mut comm, &name, LONG).expect("a member");
+                }
+                groups.join(&mut comm, "all", LONG).expect("a member");
+                assert!(at < 2 || groups.size("group 39 of 1") == Ok(1));
+                begun.fetch_add(1, Relaxed);
+                while groups.size("all") != Ok(5) {
+                    groups.serve(&mut comm, SHORT).expect("a majority");
+                }
+                assert_eq!(groups.processes().len(), 5);
+                groups.barrier(&mut comm, "all", 5, LONG).expect("all");
+                if at == 4 {
+                    let sent = groups.broadcast(&mut comm, "all", &[7; 3000], LONG);
+                    assert_eq!(sent, Ok(4));
+                } else {
+                    let mut bytes = [0; 3000];
+                    let message = groups.recv(&mut comm, "all", &mut bytes, LONG);
+                    assert_eq!(message.expect("a message").from, Peer(4));
+                    assert_eq!(bytes, [7; 3000]);
+                }
+                groups.barrier(&mut comm, "all", 5, LONG).expect("all");
+                // Until the others have ended too.
+                groups.barrier(&mut comm, "all", 0, SHORT).ok();
             });
         }
     });

@@ -43,6 +43,8 @@ enum Frame {
 pub(crate) struct Process {
     pub(crate) agreement: Agreement,
     pub(crate) lives: bool,
+    /// It has not joined the job yet.
+    is_place: bool,
     /// Messages to groups that are of a view to come.
     later: Vec<(u32, u64, u64)>,
     /// When it must have the outcome of its operation.
@@ -62,6 +64,8 @@ pub(crate) struct World {
     log: Vec<Entry>,
     models: Vec<Model>,
     sent: u64,
+    pub(crate) joined: usize,
+    pub(crate) admitted: usize,
     delivered: BTreeSet<(usize, u64)>,
     /// How many steps the process with the most to do makes before it is killed, if it is.
     pub(crate) kill_in: Option<usize>,
@@ -75,10 +79,12 @@ pub(crate) const MOST_STEPS: usize = 24;
 const TIMEOUT: u64 = 40 * RESEND;
 
 impl World {
-    pub(crate) fn new(size: usize, seed: u64) -> Self {
-        let process = |me| Process {
-            agreement: Agreement::new(Peer(me), size).expect("few processes"),
-            lives: true,
+    /// Creates a job of `first` processes, which others can join.
+    pub(crate) fn new(first: usize, size: usize, seed: u64) -> Self {
+        let process = |me: u16| Process {
+            agreement: Agreement::new(Peer(me), first, size).expect("few processes"),
+            lives: usize::from(me) < first,
+            is_place: usize::from(me) >= first,
             later: Vec::new(),
             deadline: None,
         };
@@ -90,8 +96,10 @@ impl World {
             cut: BTreeSet::new(),
             verdicts: Vec::new(),
             log: Vec::new(),
-            models: vec![Model::new(size)],
+            models: vec![Model::new(first, size)],
             sent: 0,
+            joined: 0,
+            admitted: 0,
             delivered: BTreeSet::new(),
             kill_in: None,
             loses: false,
@@ -120,18 +128,25 @@ impl World {
         f: impl FnOnce(&mut Agreement, u64, &mut dyn FnMut(Peer, Message)),
     ) {
         let mut out = Vec::new();
-        let view = self.processes[at].agreement.directory().view();
+        let agreement = &self.processes[at].agreement;
+        let view = agreement
+            .is_admitted()
+            .then(|| agreement.directory().view());
         f(
             &mut self.processes[at].agreement,
             self.now,
             &mut |to, message| out.push((to, message)),
         );
-        let is_victim = self.living().len() > 1 && self.busiest() == Some(at);
+        let is_victim = self.holders() > 1 && self.busiest() == Some(at);
         let left = self.kill_in.as_mut().filter(|_| is_victim);
-        let dies = left.is_some_and(|left| {
+        let mut dies = left.is_some_and(|left| {
             *left = left.saturating_sub(1);
             *left == 0
         });
+        // A newcomer ends in the middle of its admission.
+        if view.is_none() && self.kill_in.is_some() && (self.holders() > 1 || !self.holds(at)) {
+            dies |= self.random.one_in(16);
+        }
         if dies {
             let kept = self.random.below(out.len() + 1);
             out.truncate(kept);
@@ -147,6 +162,35 @@ impl World {
         }
     }
 
+    /// Lets a process join the job, if there is a place.
+    pub(crate) fn join(&mut self) {
+        let Some(at) = self.processes.iter().position(|process| process.is_place) else {
+            return;
+        };
+        let process = &mut self.processes[at];
+        (process.lives, process.is_place) = (true, false);
+        self.joined += 1;
+        for (other, process) in self.processes.iter().enumerate() {
+            if self.cut.contains(&(at, other)) {
+                self.verdicts.push((at, other, Verdict::Unreachable));
+            } else if !process.lives && !process.is_place {
+                self.verdicts.push((at, other, Verdict::Dead));
+            }
+        }
+    }
+
+    fn holds(&self, at: usize) -> bool {
+        self.processes[at].agreement.is_admitted()
+    }
+
+    /// Returns the number of living processes that have a directory.
+    fn holders(&self) -> usize {
+        self.living()
+            .into_iter()
+            .filter(|&at| self.holds(at))
+            .count()
+    }
+
     fn put(&mut self, from: usize, to: usize, frame: Frame) {
         let is_lost = self.loses && matches!(frame, Frame::Agree(_)) && self.random.one_in(8);
         if !is_lost && !self.cut.contains(&(from, to)) && self.processes[to].lives {
@@ -155,9 +199,18 @@ impl World {
     }
 
     /// Checks that the process went on to the views that all others have or will have, and hands out messages.
-    fn check_log(&mut self, at: usize, view: u64) {
+    fn check_log(&mut self, at: usize, view: Option<u64>) {
         let agreement = &self.processes[at].agreement;
         let reached = agreement.directory().view();
+        if !agreement.is_admitted() {
+            return;
+        }
+        // A newcomer begins with the view that it was given, which others have.
+        let view = view.unwrap_or_else(|| {
+            assert!(reached as usize <= self.log.len(), "a view of nobody");
+            self.admitted += 1;
+            reached - 1
+        });
         for number in view + 1..=reached {
             let entry = agreement.entry(number).expect("an entry of late");
             if number as usize > self.log.len() {
@@ -273,6 +326,9 @@ impl World {
 
     /// Does one random thing; returns false if nothing lives.
     pub(crate) fn go_on(&mut self, acts: bool) {
+        if acts && self.random.one_in(40) {
+            self.join();
+        }
         let living = self.living();
         let at = living[self.random.below(living.len())];
         match self.random.below(if acts { 12 } else { 10 }) {
@@ -359,7 +415,7 @@ impl World {
     pub(crate) fn check_rest(&self) -> usize {
         let living = self.living().into_iter();
         let whole: Vec<usize> = living
-            .filter(|&at| !self.processes[at].agreement.is_minority())
+            .filter(|&at| !self.processes[at].agreement.is_minority() && self.holds(at))
             .collect();
         for &at in &whole {
             let directory = self.processes[at].agreement.directory();
@@ -385,7 +441,7 @@ impl World {
         let living = self.living().into_iter();
         let agreements = living.map(|at| &self.processes[at].agreement);
         let whole: Vec<_> = agreements
-            .filter(|agreement| !agreement.is_minority())
+            .filter(|agreement| !agreement.is_minority() && agreement.is_admitted())
             .collect();
         let all = whole.iter().map(|agreement| agreement.me()).collect();
         whole
