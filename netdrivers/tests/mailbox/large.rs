@@ -22,15 +22,12 @@ fn a_large_message_passes_a_class_without_buffers() {
             }
         }
         let whole = bytes(3_000_000);
-        let mut ticket = to
-            .post_large(message(&whole))
-            .map_err(|refused| refused.1)
-            .expect("posted");
+        let mut ticket = to.post_large(&mut message(&whole)).expect("posted");
         let still = ticket.wait_timeout(SHORT).expect("it lives");
         assert!(still.is_none(), "nobody has retrieved it");
-        assert_eq!(retrieve(&mine).unpack_bytes(), Ok(&whole[..]));
+        assert_eq!(retrieve(&mine).unpack::<&[u8]>(), Ok(&whole[..]));
         let back = ticket.wait().expect("retrieved");
-        assert_eq!(back.packed_len(), whole.len() + 5);
+        assert_eq!(back.packed_len(), whole.len() + 9);
         drop(held);
         assert_eq!(retrieve(&mine).unpack::<u64>(), Ok(10));
     });
@@ -43,12 +40,9 @@ fn a_large_message_may_be_short_and_several_wait_in_order() {
         let mine = world[0].create("large", LONG).expect("a new name");
         let to = world[1].clone_mailbox("large", LONG).expect("there");
         let lengths = [0, 1, 100, 100_000, 7, 1_000_000];
-        let tickets = lengths.map(|len| {
-            let posted = to.post_large(message(&bytes(len)));
-            posted.map_err(|refused| refused.1).expect("posted")
-        });
+        let tickets = lengths.map(|len| to.post_large(&mut message(&bytes(len))).expect("posted"));
         for len in lengths {
-            assert_eq!(retrieve(&mine).unpack_bytes(), Ok(&bytes(len)[..]));
+            assert_eq!(retrieve(&mine).unpack::<&[u8]>(), Ok(&bytes(len)[..]));
         }
         for ticket in tickets {
             ticket.wait().expect("retrieved");
@@ -63,14 +57,14 @@ fn large_messages_that_nobody_retrieves() {
     served(&world[..1], || {
         let mine = world[0].create("large", LONG).expect("a new name");
         let to = world[1].clone_mailbox("large", LONG).expect("there");
-        let post = |len| {
-            let posted = to.post_large(message(&bytes(len)));
-            posted.map_err(|refused| refused.1).expect("posted")
-        };
+        let post = |len| to.post_large(&mut message(&bytes(len))).expect("posted");
         drop(post(500_000));
         let ticket = post(400_000);
         served(&world[1..], || {
-            assert_eq!(retrieve(&mine).unpack_bytes().map(<[u8]>::len), Ok(400_000));
+            assert_eq!(
+                retrieve(&mine).unpack::<&[u8]>().map(<[u8]>::len),
+                Ok(400_000)
+            );
         });
         ticket.wait().expect("retrieved");
         let unread = post(300_000);
