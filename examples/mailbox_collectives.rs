@@ -136,14 +136,10 @@ impl<L: Channel + Send> Executor for Operation<'_, L> {
     fn send(&mut self, to: usize, piece: Piece) -> Result<bool, Error> {
         let mut message = Message::new();
         message.pack(self.ranks.operation).pack(&*self.slice(piece));
-        let mailbox = &self.ranks.all[to];
-        let posted = match mailbox.post_timeout(&mut message, Duration::ZERO) {
-            // The other rank may be posting to this one: what has come makes room.
-            Err(Error::MailboxFull) => return self.distribute().map(|()| false),
-            Err(Error::TooLong { .. }) => Begun::Posted(mailbox.post_large(&mut message)?),
-            posted => posted.map(|()| Begun::Done)?,
-        };
-        self.begun.push_back(posted);
+        // The large protocol, whatever the length: a post with a size class waits until the message has left, and the
+        // other rank may be waiting for this one.
+        let ticket = self.ranks.all[to].post_large(&mut message)?;
+        self.begun.push_back(Begun::Posted(ticket));
         Ok(true)
     }
 

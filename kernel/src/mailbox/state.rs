@@ -36,6 +36,8 @@ pub struct System<L: Channel, B: Buffers, C: Config> {
     pub(super) posts: u32,
     /// Changes when something has arrived: a look at the receives of a mailbox holds for one state.
     pub(super) state: u32,
+    /// Something may have arrived that no progress has handled.
+    pub(super) has_news: bool,
     /// A mailbox was destroyed, so messages to it may come.
     pub(super) has_destroyed: bool,
     /// Large messages that were taken back, as far as they have not ended: as many as there are operations.

@@ -57,7 +57,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// [`Error::Kernel`]: the composition is too small for the channel, or has no rendezvous or no buffering.
     pub fn new(channel: L, classes: SizeClasses) -> Result<Self, Error> {
         let (endpoint, slots, names) = (Endpoint::two(channel)?, Slice::new(), Names::new());
-        let (posts, state, has_destroyed, taken_back) = (0, 0, false, Slice::new());
+        let (posts, state, taken_back) = (0, 0, Slice::new());
+        let (has_news, has_destroyed) = (false, false);
         let mut system = System {
             endpoint,
             classes,
@@ -65,6 +66,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             names,
             posts,
             state,
+            has_news,
             has_destroyed,
             taken_back,
         };
@@ -98,7 +100,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// [`Error::Kernel`] when the channel is broken.
     #[inline]
     pub fn progress(&mut self) -> Result<bool, Error> {
-        let moved = self.endpoint.port::<LETTERS>().check_messages()?;
+        let arrived = self.endpoint.port::<LETTERS>().check_messages()?;
+        let moved = core::mem::take(&mut self.has_news) || arrived;
         if moved {
             self.state = self.state.wrapping_add(1);
             self.serve()?;
@@ -348,10 +351,11 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             let mut letters = self.endpoint.port::<LETTERS>();
             let before = letters.lengths().expected;
             let received = letters.recv_instead(receive, into, NO_SLEEP)?;
+            self.has_news = true;
             // What has found a posted receive meanwhile is looked for before the next round.
-            self.state = self
-                .state
-                .wrapping_add((letters.lengths().expected != before).into());
+            if letters.lengths().expected != before {
+                self.state = self.state.wrapping_add(1);
+            }
             // One that is too long comes from a sender of another kind.
             if let Some(from) = received.and_then(|it| it.outcome.ok().map(|_| it.envelope.peer()))
             {
@@ -384,8 +388,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     pub fn tokens(&mut self, address: Address, len: usize, provide: bool) -> Result<Tokens, Error> {
         let (slot, limit) = (self.live(address)?, self.classes.longest());
         let class = self.classes.of(len).ok_or(Error::TooLong { len, limit })?;
-        if provide {
-            self.post_receives(slot, class, self.classes.buffers());
+        if provide && self.post_receives(slot, class, self.classes.buffers()) {
+            self.look(slot, class);
         }
         Ok(self.slots.as_ref()[slot].tokens(class))
     }

@@ -112,7 +112,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     }
 
     /// Looks which receives of a class have a message. The first message brings the other receives.
-    fn look(&mut self, slot: usize, class: u8) {
+    pub(super) fn look(&mut self, slot: usize, class: u8) {
         let it = &mut self.slots.as_mut()[slot];
         let (before, mut letters) = (it.arrived, self.endpoint.port::<LETTERS>());
         let receives = it.classes[at(class)].receives.iter_mut();

@@ -101,9 +101,8 @@ impl<L: Channel + Send> Mailboxes<L> {
     /// # Errors
     /// [`Error::Kernel`]: the channel has more than 1024 processes.
     pub fn new(channel: L, classes: SizeClasses) -> Result<Self, Error> {
-        Ok(Mailboxes(Arc::new(HandOver::new(System::new(
-            channel, classes,
-        )?))))
+        let system = System::new(channel, classes)?;
+        Ok(Mailboxes(Arc::new(HandOver::new(system))))
     }
 
     /// Returns the number of this process.
@@ -124,14 +123,8 @@ impl<L: Channel + Send> Mailboxes<L> {
     pub fn create(&self, name: &str, timeout: Duration) -> Result<Mailbox<L>, Error> {
         let name = Name::new(name)?;
         let request = self.0.with(|core| core.create(name))?;
-        let address = self
-            .answer(&request, after(timeout))?
-            .ok_or(Error::TimedOut)?;
-        Ok(Mailbox {
-            shared: self.0.clone(),
-            address,
-            is_owner: true,
-        })
+        let address = self.answer(&request, after(timeout))?;
+        Ok(self.mailbox(address.ok_or(Error::TimedOut)?, true))
     }
 
     /// Finds the mailbox of a name, which a thread of any process has created or will create in that time.
@@ -144,13 +137,7 @@ impl<L: Channel + Send> Mailboxes<L> {
         loop {
             let request = self.0.with(|core| core.lookup(name))?;
             match self.answer(&request, deadline) {
-                Ok(Some(address)) => {
-                    return Ok(Mailbox {
-                        shared: self.0.clone(),
-                        address,
-                        is_owner: false,
-                    });
-                }
+                Ok(Some(address)) => return Ok(self.mailbox(address, false)),
                 Err(Error::NoSuchName) if deadline.is_none_or(|deadline| now() < deadline) => {}
                 other => return Err(other.err().unwrap_or(Error::NoSuchName)),
             }
@@ -158,6 +145,15 @@ impl<L: Channel + Send> Mailboxes<L> {
             let nothing = |_: &mut Core<L>| Ok(None::<()>);
             self.0.wait_for(Some(again), nothing, || Want::Nothing)?;
             interval = (2 * interval).min(*LOOKUP_INTERVALS.end());
+        }
+    }
+
+    fn mailbox(&self, address: Address, is_owner: bool) -> Mailbox<L> {
+        let shared = self.0.clone();
+        Mailbox {
+            shared,
+            address,
+            is_owner,
         }
     }
 
@@ -285,17 +281,19 @@ impl<L: Channel + Send> Mailbox<L> {
     ) -> Result<(), Error> {
         let posted = |core: &mut Core<L>| Ok(core.posted(&sent));
         let left = self.shared.wait_for(deadline, posted, || Want::Sent(sent));
-        let (packed, outcome) = left.and_then(|left| match left {
-            Some(left) => Ok(left),
-            // The message may have left in between.
-            None => self.shared.with(|core| {
-                let full = |packed| (packed, Err(Error::MailboxFull));
-                let left = core
-                    .posted(&sent)
-                    .or_else(|| core.take_back(&sent).map(full));
-                left.ok_or(Error::MailboxFull)
-            }),
-        })?;
+        let (packed, outcome) = match left {
+            Ok(Some(left)) => left,
+            failed => {
+                let error = failed.err().unwrap_or(Error::MailboxFull);
+                let back = |packed| (packed, Err(error));
+                // The message may have left in between.
+                let left = self.shared.with(|core| match core.posted(&sent) {
+                    None => core.take_back(&sent).map(back),
+                    left => left,
+                });
+                left.ok_or(error)?
+            }
+        };
         message.packed = packed;
         outcome
     }
@@ -311,14 +309,14 @@ impl<L: Channel + Send> Mailbox<L> {
             .shared
             .with(|core| core.post(self.address, packed, true))
         {
-            Ok(Posted::Waiting(sent)) => Ok(LargeTicket {
-                shared: self.shared.clone(),
-                sent: Some(sent),
-            }),
-            Ok(Posted::Done(_)) => Ok(LargeTicket {
-                shared: self.shared.clone(),
-                sent: None,
-            }),
+            Ok(posted) => {
+                let shared = self.shared.clone();
+                let sent = match posted {
+                    Posted::Waiting(sent) => Some(sent),
+                    Posted::Done(_) => None,
+                };
+                Ok(LargeTicket { shared, sent })
+            }
             Err((packed, error)) => {
                 message.packed = packed;
                 Err(error)

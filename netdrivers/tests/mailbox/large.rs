@@ -2,6 +2,7 @@
 
 use super::*;
 use pombo_netdrivers::mailbox::Error;
+use pombo_netdrivers::shm::{Segment, Shm, SingleCopy};
 
 fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at * 31 % 251) as u8).collect()
@@ -71,4 +72,50 @@ fn large_messages_that_nobody_retrieves() {
         drop(mine);
         assert_eq!(unread.wait().err(), Some(Error::Vanished));
     });
+}
+
+/// Over shared memory a large message is read where its sender has it, or goes through the ring; of those that are taken
+/// back nobody reads anything.
+#[test]
+fn large_messages_over_shared_memory() {
+    for policy in [SingleCopy::Never, SingleCopy::AtLeast(1)] {
+        let segment = Segment::create(2, 0).expect("a segment");
+        let world = [0, 1].map(|rank| {
+            let segment = Segment::open(segment.fd()).expect("the same segment");
+            let mut shm = Shm::attach(segment, rank, 0).expect("a free rank");
+            shm.set_single_copy(policy);
+            Mailboxes::new(shm, SizeClasses::default()).expect("it fits")
+        });
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let (server, over) = (&world[0], &over);
+            let is_over = || over.load(Ordering::Acquire);
+            scope.spawn(move || server.serve(is_over).expect("the channel works"));
+            let mine = world[0].create("large", LONG).expect("a new name");
+            let to = world[1].clone_mailbox("large", LONG).expect("there");
+            let poster = scope.spawn(move || {
+                for len in [1_000_000, 10, 3_000_001, 200_000] {
+                    // The first is taken back, before anybody looks or while it is read.
+                    drop(to.post_large(&mut message(&bytes(len))).expect("posted"));
+                    let ticket = to.post_large(&mut message(&bytes(len)));
+                    ticket.expect("posted").wait().expect("retrieved");
+                }
+                to.post(&mut message(&[])).expect("posted");
+            });
+            let (mut got, mut seen) = (Message::new(), 0);
+            loop {
+                mine.retrieve_timeout(&mut got, LONG).expect("a message");
+                let found: &[u8] = got.unpack().expect("bytes");
+                if found.is_empty() {
+                    break;
+                }
+                assert_eq!(found, bytes(found.len()));
+                seen += 1;
+            }
+            assert!((4..=8).contains(&seen), "{seen}");
+            poster.join().expect("no panic");
+            over.store(true, Ordering::Release);
+            world[0].wake();
+        });
+    }
 }
