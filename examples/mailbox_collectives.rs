@@ -223,9 +223,15 @@ fn run<L: Channel + Send>(mailboxes: &Mailboxes<L>) -> Result<(), Error> {
             "all-gather of {count}"
         );
     }
-    // A rank whose mailbox goes drops what others still send: all leave when each has heard of all.
-    let steps = allreduce_recursive_doubling(me, all);
-    ranks.run(steps, [vec![1], vec![], vec![0], vec![0]], [1, 1, 1])?;
+    // Every rank keeps its mailbox until all have said that they are done, and rank 0 has said so to all.
+    let mut message = Message::new();
+    if me == 0 {
+        (1..all).try_for_each(|_| ranks.mine.retrieve(&mut message))?;
+        (1..all).try_for_each(|rank| ranks.all[rank].post(&mut message))?;
+    } else {
+        ranks.all[0].post(&mut message)?;
+        ranks.mine.retrieve(&mut message)?;
+    }
     if me == 0 {
         println!("{all} ranks: broadcast, all-reduce and all-gather over mailboxes are right");
     }

@@ -9,7 +9,7 @@
 //!
 //! | of the paper | here |
 //! | --- | --- |
-//! | receive buffers with tokens for each size | receives posted with the pattern (mailbox, size class) |
+//! | receive buffers with tokens for each size | receives posted with the pattern (mailbox, size class): one while a class is idle |
 //! | the queue of received messages | the completed ones among these, in post order |
 //! | CTR1: provide a buffer of this size, answer to mailbox m | the announcement of a rendezvous, which a matched probe reads; it names the sender's operation |
 //! | CTR2: ready; data | the kernel's request and data |
@@ -20,7 +20,7 @@
 //! | state of a mailbox | entered by | messages to it |
 //! | --- | --- | --- |
 //! | asked | [`System::create`]; the name's keeper is asked | |
-//! | live | [`System::created`] | taken as buffers are free |
+//! | live | [`System::found`], when the keeper agrees | taken as buffers are free |
 //! | gone | [`System::destroy`] | dropped; posts are [`Error::Vanished`] as soon as the poster has been told |
 //!
 //! # Bounds, and the behaviour at each

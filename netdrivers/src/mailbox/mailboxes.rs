@@ -401,7 +401,8 @@ impl<L: Channel + Send> LargeTicket<L> {
     /// Waits until the message was retrieved, and returns it to be used again.
     ///
     /// # Errors
-    /// [`Error::Vanished`]; [`Error::Kernel`]: the process of the mailbox is lost.
+    /// [`Error::Vanished`]: the mailbox was destroyed, perhaps after the message was retrieved; [`Error::Kernel`]: its
+    /// process is lost.
     pub fn wait(mut self) -> Result<Message, Error> {
         let retrieved = self.wait_before(None)?;
         retrieved.ok_or(Error::TimedOut)
