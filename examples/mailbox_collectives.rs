@@ -69,6 +69,50 @@ impl<L: Channel + Send> Ranks<L> {
         })
     }
 
+    /// Keeps a message until its operation wants it.
+    fn keep(&mut self, message: &mut Message) -> Result<(), Error> {
+        let from = message.from().map_or(0, |peer| peer.index());
+        let operation: u32 = message.unpack()?;
+        let numbers: Numbers<'_, i64> = message.unpack()?;
+        self.early.push_back((from, operation, numbers.collect()));
+        Ok(())
+    }
+
+    /// Returns the next numbers of a rank in this operation, if they have come.
+    fn take(&mut self, from: usize) -> Option<Vec<i64>> {
+        let mut early = self.early.iter();
+        let found = early.position(|it| (it.0, it.1) == (from, self.operation))?;
+        self.early.remove(found).map(|(_, _, numbers)| numbers)
+    }
+
+    /// Waits until all ranks are here: rank 0 hears of each, then tells each.
+    fn meet_again(&mut self) -> Result<(), Error> {
+        self.operation += 1;
+        let others = if self.rank == 0 {
+            1..self.all.len()
+        } else {
+            0..1
+        };
+        let mut message = Message::new();
+        message.pack(self.operation).pack(&[0_i64; 0][..]);
+        if self.rank != 0 {
+            self.all[0].post(&mut message)?;
+        }
+        for from in others.clone() {
+            let mut heard = Message::new();
+            while self.take(from).is_none() {
+                self.mine.retrieve(&mut heard)?;
+                self.keep(&mut heard)?;
+            }
+        }
+        if self.rank == 0 {
+            for to in others {
+                self.all[to].post(&mut message)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Runs an operation to its end, and returns its buffers.
     fn run(
         &mut self,
@@ -107,21 +151,12 @@ impl<L: Channel + Send> Operation<'_, L> {
     fn distribute(&mut self) -> Result<(), Error> {
         let mut message = Message::new();
         while self.ranks.mine.try_retrieve(&mut message)? {
-            let from = message.from().map_or(0, |peer| peer.index());
-            let operation: u32 = message.unpack()?;
-            let numbers: Numbers<'_, i64> = message.unpack()?;
-            self.ranks
-                .early
-                .push_back((from, operation, numbers.collect()));
+            self.ranks.keep(&mut message)?;
         }
         for at in 0..self.begun.len() {
-            let (Begun::Wanted(from, piece), now) = (&self.begun[at], self.ranks.operation) else {
-                continue;
-            };
-            let (from, piece) = (*from, *piece);
-            let mut early = self.ranks.early.iter();
-            if let Some(found) = early.position(|it| (it.0, it.1) == (from, now)) {
-                let (_, _, numbers) = self.ranks.early.remove(found).expect("it is there");
+            if let Begun::Wanted(from, piece) = self.begun[at]
+                && let Some(numbers) = self.ranks.take(from)
+            {
                 self.slice(piece).copy_from_slice(&numbers);
                 self.begun[at] = Begun::Done;
             }
@@ -223,15 +258,8 @@ fn run<L: Channel + Send>(mailboxes: &Mailboxes<L>) -> Result<(), Error> {
             "all-gather of {count}"
         );
     }
-    // Every rank keeps its mailbox until all have said that they are done, and rank 0 has said so to all.
-    let mut message = Message::new();
-    if me == 0 {
-        (1..all).try_for_each(|_| ranks.mine.retrieve(&mut message))?;
-        (1..all).try_for_each(|rank| ranks.all[rank].post(&mut message))?;
-    } else {
-        ranks.all[0].post(&mut message)?;
-        ranks.mine.retrieve(&mut message)?;
-    }
+    // A mailbox that goes drops what others still send to it, so none goes before all are done.
+    ranks.meet_again()?;
     if me == 0 {
         println!("{all} ranks: broadcast, all-reduce and all-gather over mailboxes are right");
     }

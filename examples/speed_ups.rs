@@ -6,7 +6,7 @@
 //! target/release/examples/speed_ups 800 1,2,4 speed-ups.svg
 //! ```
 //!
-//! The programs take turns, so what disturbs the machine disturbs both; each point is the best of its turns.
+//! The programs take turns, so what disturbs the machine disturbs both; each point is the median of its turns.
 
 use plotters::prelude::*;
 use std::path::Path;
@@ -30,16 +30,16 @@ fn output(command: &mut Command) -> Result<String, Failed> {
     }
 }
 
-/// Returns the best speed-up of each program for each number of processes.
+/// Returns the median speed-up of each program for each number of processes.
 fn measure(
     pombo: &Path,
     programs: [&Path; 2],
     rows: &str,
     processes: &[u32],
 ) -> Result<[Vec<(u32, f64)>; 2], Failed> {
-    let mut best = [Vec::new(), Vec::new()];
+    let mut all = [Vec::new(), Vec::new()];
     for number in processes {
-        let mut most = [0.0_f64; 2];
+        let mut turns = [Vec::new(), Vec::new()];
         for turn in 0..2 * TURNS {
             let (which, count) = (turn % 2, number.to_string());
             let program = programs[which];
@@ -56,17 +56,18 @@ fn measure(
             let figure: f64 = figure
                 .ok_or_else(|| format!("no speed-up in: {text}"))?
                 .parse()?;
-            most[which] = most[which].max(figure);
+            turns[which].push(figure);
         }
-        println!(
-            "{number} processes: group {:.2}, MPI {:.2}",
-            most[0], most[1]
-        );
-        for (points, figure) in best.iter_mut().zip(most) {
+        let [group, mpi] = turns.map(|mut turns| {
+            turns.sort_by(f64::total_cmp);
+            turns[TURNS / 2]
+        });
+        println!("{number} processes: group {group:.2}, MPI {mpi:.2}");
+        for (points, figure) in all.iter_mut().zip([group, mpi]) {
             points.push((*number, figure));
         }
     }
-    Ok(best)
+    Ok(all)
 }
 
 fn draw(rows: &str, [group, mpi]: [Vec<(u32, f64)>; 2], to: &str) -> Result<(), Failed> {

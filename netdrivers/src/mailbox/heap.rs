@@ -23,7 +23,7 @@ pub struct Buffer {
     bytes: Vec<u8>,
     room: usize,
     /// Length of the message so far.
-    len: usize,
+    filled: usize,
 }
 
 impl Memory for Heap {
@@ -41,12 +41,12 @@ impl Buffers for Heap {
         Some(Buffer {
             bytes,
             room,
-            len: 0,
+            filled: 0,
         })
     }
 
     fn bytes(buffer: &Buffer) -> &[u8] {
-        &buffer.bytes[..buffer.len]
+        &buffer.bytes[..buffer.filled]
     }
 }
 
@@ -77,7 +77,7 @@ impl Buffer {
         if self.bytes.len() < self.room {
             self.bytes.resize(self.room, 0);
         }
-        self.len = self.len.max(offset + len);
+        self.filled = self.filled.max(offset + len);
         &mut self.bytes[offset..offset + len]
     }
 }

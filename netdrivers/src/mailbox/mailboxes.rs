@@ -190,13 +190,17 @@ impl<L: Channel + Send> Mailboxes<L> {
     /// [`Error::Kernel`] when the channel is broken.
     pub fn settle(&self, mut is_settled: impl FnMut(&mut L) -> bool) -> Result<(), Error> {
         // No event tells of it, so this thread looks again and again, whoever makes progress.
-        while self.0.wait_for(
-            Some(now() + SHORT_SLEEP),
-            |core| Ok((core.is_flushed() && is_settled(core.channel_mut())).then_some(())),
-            || Want::Nothing,
-        )? == None
-        {}
-        Ok(())
+        let mut settled = |core: &mut Core<L>| {
+            let over = core.is_flushed() && is_settled(core.channel_mut());
+            Ok(over.then_some(()))
+        };
+        loop {
+            let soon = Some(now() + SHORT_SLEEP);
+            let over = self.0.wait_for(soon, &mut settled, || Want::Nothing)?;
+            if over.is_some() {
+                return Ok(());
+            }
+        }
     }
 
     /// Runs `f` with the channel. Sending on it directly breaks the kernel's order.
