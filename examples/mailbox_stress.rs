@@ -59,17 +59,12 @@ fn post<L: Channel + Send>(to: &[Mailbox<L>], seed: u64, until: Instant) -> Resu
         bytes.clear();
         bytes.extend((0..len).map(|_| (random(&mut state) >> 20) as u8));
         message.clear();
-        message
-            .pack(DATA)
-            .pack(checksum(&bytes))
-            .pack_bytes(&bytes)?;
+        message.pack(DATA).pack(checksum(&bytes)).pack(&bytes[..]);
         posted[rank] += 1;
         if len < 140_000 - 100 && message.packed_len() < 131_000 {
             to[rank].post(&mut message)?;
         } else {
-            let whole = std::mem::take(&mut message);
-            let ticket = to[rank].post_large(whole).map_err(|refused| refused.1)?;
-            message = ticket.wait()?;
+            message = to[rank].post_large(&mut message)?.wait()?;
         }
     }
     for (mailbox, count) in to.iter().zip(&posted) {
@@ -99,7 +94,7 @@ fn retrieve<L: Channel + Send>(
             DATA => {
                 let sum: u64 = message.unpack()?;
                 assert_eq!(
-                    checksum(message.unpack_bytes()?),
+                    checksum(message.unpack::<&[u8]>()?),
                     sum,
                     "a message has changed"
                 );

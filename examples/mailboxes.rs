@@ -13,7 +13,7 @@
 
 use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::Loopback;
-use pombo_netdrivers::mailbox::{Error, Mailbox, Mailboxes, Message, SizeClasses};
+use pombo_netdrivers::mailbox::{Error, Mailbox, Mailboxes, Message, Numbers, SizeClasses};
 use std::time::Duration;
 
 const RANKS: usize = 64;
@@ -87,8 +87,7 @@ fn distribute<L: Channel + Send>(
     }
     for _ in &workers {
         results.retrieve(&mut result)?;
-        let mut last = vec![0.0; result.count::<f64>()?];
-        result.unpack_slice(&mut last)?;
+        let last: Numbers<'_, f64> = result.unpack()?;
         assert_eq!(last.len(), 100_000, "the last word of a rank");
     }
     Ok(sum)
@@ -150,9 +149,7 @@ fn run<L: Channel + Send>(mailboxes: &Mailboxes<L>) -> Result<(), Error> {
 fn last_word<L: Channel + Send>(results: &Mailbox<L>) -> Result<(), Error> {
     let mut message = Message::new();
     let terms: Vec<f64> = (0..100_000).map(|k| 4.0 / (2 * k + 1) as f64).collect();
-    message.pack_slice(&terms)?;
-    let ticket = results.post_large(message).map_err(|refused| refused.1)?;
-    ticket.wait()?;
+    results.post_large(message.pack(&terms[..]))?.wait()?;
     Ok(())
 }
 

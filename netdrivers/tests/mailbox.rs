@@ -47,10 +47,10 @@ fn served<R>(others: &[Threads], f: impl FnOnce() -> R) -> R {
     })
 }
 
-/// Returns a message with one byte string of that length: 5 bytes more are packed.
+/// Returns a message with one byte string of that length: 9 bytes more are packed.
 fn message(bytes: &[u8]) -> Message {
     let mut message = Message::new();
-    message.pack_bytes(bytes).expect("it is short");
+    message.pack(bytes);
     message
 }
 

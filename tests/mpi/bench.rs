@@ -113,21 +113,25 @@ fn a_wrong_byte_ends_the_measurement() {
 #[test]
 fn every_layer() {
     let place = directory("bench-layers");
-    let outcome = bench(&place, "--layers");
+    let outcome = bench(&place, "--layers --plot layers.svg");
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     let heading = outcome
         .out
         .lines()
         .find(|line| line.starts_with("measurement"));
     let words: Vec<_> = heading.unwrap().split_whitespace().collect();
-    let columns = ["line", "mailbox", "copies", "streamed", "single-copy"];
-    let columns = [&columns[..], &["driver", "kernel", "MPI"]].concat();
+    let columns = ["line", "mail", "copies", "streamed", "single-copy"];
+    let columns = [&columns[..], &["driver", "kernel", "mailboxes", "MPI"]].concat();
     assert!(words.ends_with(&columns), "{words:?}");
     // All measurements but that of the cache line carry data, in one state of the line or the other.
     let lines = outcome.out.lines();
     let lines = lines.filter(|line| line.starts_with("latency 1 KiB"));
     let figures: usize = lines.map(|line| line.matches("+-").count()).sum();
     assert!(figures >= columns.len() - 1, "{}", outcome.out);
+    let drawn = std::fs::read_to_string(place.join("layers.svg")).unwrap();
+    for words in ["latency [us]", "bandwidth [MB/s]", "mailboxes", "MPI"] {
+        assert!(drawn.contains(words), "{drawn}");
+    }
 }
 
 #[test]

@@ -172,11 +172,9 @@ pub trait PointToPointExt: PointToPoint {
         Some(header)
     }
 
-    /// Returns the header of an operation's message, if one is known.
-    fn header(&mut self, ticket: Ticket) -> Option<Self::Header> {
-        let Engine { state, .. } = self.engine();
-        let envelope = state.operation(ticket)?.envelope.as_ref();
-        envelope.map(Envelope::header)
+    /// Returns the envelope of an operation's message, if one is known.
+    fn envelope(&mut self, ticket: Ticket) -> Option<Envelope<Self::Header, Self::Config>> {
+        self.engine().state.operation(ticket)?.envelope
     }
 
     /// Returns the pattern of a receive that no message has matched; `None` for any other operation.

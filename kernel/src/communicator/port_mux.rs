@@ -4,7 +4,9 @@
 //! cookie carries it in its upper eight bits: the slot is shifted accordingly, and the number of operations stays below
 //! 2^24.
 
-use crate::channel::{Arrival, Channel, ChannelError, Cookie, Event, FrameHandler, Sent};
+use crate::channel::{
+    Arrival, Channel, ChannelError, Cookie, CopyTarget, Event, FrameHandler, Sent,
+};
 use crate::error::Error;
 use crate::header::Peer;
 use crate::memory::Part;
@@ -15,10 +17,8 @@ pub trait PortTx {
     /// Returns the length in bytes of the longest frame of this port to that peer.
     fn limit(&self, to: Peer) -> usize;
 
-    /// As [`Channel::supports_single_copy`]; always false if there are several ports.
-    fn supports_single_copy(&self, _to: Peer, _len: usize) -> bool {
-        false
-    }
+    /// As [`Channel::supports_single_copy`].
+    fn supports_single_copy(&self, to: Peer, len: usize) -> bool;
 
     /// Sends as [`Channel::try_send`]; inlined, for eager messages.
     fn try_send_inline(
@@ -85,6 +85,11 @@ impl<L: Channel> PortTx for NumberedTx<'_, L> {
         self.channel.limit(to) - 1
     }
 
+    #[inline]
+    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
+        self.channel.supports_single_copy(to, len)
+    }
+
     #[inline(always)]
     fn try_send_inline(
         &mut self,
@@ -128,6 +133,10 @@ impl<A: Arrival> Arrival for Demuxed<A> {
 
     fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
         self.0.for_each_chunk(offset + 1, len, f);
+    }
+
+    fn read_into(&self, offset: usize, len: usize, into: &mut impl CopyTarget) -> bool {
+        self.0.read_into(offset + 1, len, into)
     }
 }
 

@@ -37,13 +37,6 @@ pub enum Error {
         /// The type of the value.
         found: &'static str,
     },
-    /// The next values are more or fewer than the slice that was to hold them.
-    WrongCount {
-        /// Length of the slice.
-        wanted: usize,
-        /// Number of values.
-        found: usize,
-    },
     /// The message has no further value.
     NoMoreValues,
     /// The message was not written by `pack`, or not by this version of it.
@@ -86,9 +79,6 @@ impl fmt::Display for Error {
             }
             Error::WrongType { wanted, found } => {
                 write!(f, "the next value is of type {found}, not {wanted}")
-            }
-            Error::WrongCount { wanted, found } => {
-                write!(f, "the next values are {found}, the slice holds {wanted}")
             }
             Error::NoMoreValues => f.write_str("the message has no further value"),
             Error::Malformed => f.write_str("the message does not consist of packed values"),

@@ -9,7 +9,7 @@
 //!
 //! | of the paper | here |
 //! | --- | --- |
-//! | receive buffers with tokens for each size | receives posted with the pattern (mailbox, size class) |
+//! | receive buffers with tokens for each size | receives posted with the pattern (mailbox, size class): one while a class is idle |
 //! | the queue of received messages | the completed ones among these, in post order |
 //! | CTR1: provide a buffer of this size, answer to mailbox m | the announcement of a rendezvous, which a matched probe reads; it names the sender's operation |
 //! | CTR2: ready; data | the kernel's request and data |
@@ -20,7 +20,7 @@
 //! | state of a mailbox | entered by | messages to it |
 //! | --- | --- | --- |
 //! | asked | [`System::create`]; the name's keeper is asked | |
-//! | live | [`System::created`] | taken as buffers are free |
+//! | live | [`System::found`], when the keeper agrees | taken as buffers are free |
 //! | gone | [`System::destroy`] | dropped; posts are [`Error::Vanished`] as soon as the poster has been told |
 //!
 //! # Bounds, and the behaviour at each
@@ -39,24 +39,22 @@
 //! Messages of one process to one mailbox are retrieved in the order of their posts, with two exceptions: one that finds
 //! no free buffer of its class is passed by those of other classes, and a large one is passed by small ones.
 
-mod buffers;
 mod class;
 mod error;
 mod header;
-mod name;
-mod requests;
-mod slot;
+mod names;
+mod state;
 #[cfg(test)]
 mod static_tests;
 mod system;
+mod tokens;
 mod values;
 
-pub use buffers::{Buffers, Use};
 pub use class::{FIRST_CLASS, LAST_CLASS, MAX_BUFFERS, SizeClasses, room};
 pub use error::Error;
 pub use header::{Address, Mail, Wanted};
-pub use name::{MAX_NAME, Name};
-pub use requests::Request;
-pub use slot::{Letter, Tokens};
-pub use system::{LetterOf, Posted, Sent, System, Want, fingerprint};
-pub use values::{Unpacker, Value, pack, pack_bytes, pack_slice, pack_text};
+pub use names::{MAX_NAME, Name, Request};
+pub use state::{Buffers, System};
+pub use system::{LetterOf, PostResult, Posted, Sent, Want, fingerprint};
+pub use tokens::{Letter, Tokens};
+pub use values::{Number, Numbers, Pack, Unpack, unpack};

@@ -1,45 +1,19 @@
 //! The mailboxes of one process over one channel. No call here blocks: whoever waits makes [progress](System::progress)
 //! and asks again, which `pombo-netdrivers` does for threads.
 
-use super::buffers::{Buffers, Use};
 use super::class::{SizeClasses, room};
 use super::error::Error;
 use super::header::{Address, LARGE, Mail};
-use super::name::Name;
-use super::requests::{NameService, Request};
-use super::slot::{Letter, Life, Slot, Tokens};
+use super::names::{Name, Request};
+use super::state::{Buffers, CONTROL, LETTERS, Life, Names, Slot, System, put};
+use super::tokens::{Letter, Tokens};
 use crate::aspect::Slice;
-use crate::aspect::Storage;
 use crate::channel::{Channel, WaitSet};
-use crate::communicator::{Endpoint, Mode, PointToPoint, PointToPointExt, Port};
-use crate::config::{Config, Sizes};
-use crate::error;
-use crate::error::Refused;
+use crate::communicator::{Endpoint, Mode, PointToPoint, PointToPointExt};
+use crate::config::Config;
+use crate::error::{self, Refused};
 use crate::header::Peer;
-use crate::memory::{Loan, Memory, Ticket};
-
-/// The numbers of the ports.
-const LETTERS: usize = 0;
-const CONTROL: usize = 1;
-
-/// The mailboxes of one process.
-pub struct System<L: Channel, B: Buffers, C: Config> {
-    endpoint: Endpoint<L, (Port<Mail, B, C>, Port<Mail, B, C>)>,
-    classes: SizeClasses,
-    slots: <C::Storage as Storage>::Slice<Slot<B>, <C::Sizes as Sizes>::Operations>,
-    names: NameService<C>,
-    /// The number of processes, from the first on, that keep names.
-    keepers: usize,
-    /// The number of the last letter that this process has posted.
-    posts: u32,
-    /// The number of the mailbox whose messages to earlier ones are looked for next, and how many numbers have such.
-    next_stale: usize,
-    buried: usize,
-    /// How many of these are still to be looked at since something has arrived.
-    sweep: usize,
-    /// Something may have arrived that is not handled.
-    has_news: bool,
-}
+use crate::memory::{Loan, Memory, Source, Ticket};
 
 /// The result of a post.
 #[derive(Debug)]
@@ -55,7 +29,7 @@ pub enum Posted<O> {
 pub struct Sent {
     ticket: Ticket,
     to: Address,
-    large: bool,
+    is_large: bool,
 }
 
 /// What a caller waits for.
@@ -73,8 +47,7 @@ pub enum Want {
 
 /// Returns a number that all processes must share: see [`fingerprint`](crate::fingerprint).
 pub const fn fingerprint<C: Config>(classes: SizeClasses) -> u64 {
-    let version = (classes.limit() as u64) << 8 | 1;
-    crate::fingerprint::<Mail, C>().rotate_left(1) ^ version
+    crate::fingerprint::<Mail, C>().rotate_left(1) ^ ((classes.limit() as u64) << 8 | 2)
 }
 
 impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
@@ -83,27 +56,29 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// # Errors
     /// [`Error::Kernel`]: the composition is too small for the channel, or has no rendezvous or no buffering.
     pub fn new(channel: L, classes: SizeClasses) -> Result<Self, Error> {
-        let mut endpoint = Endpoint::two(channel)?;
-        let (me, keepers) = (endpoint.me(), endpoint.peers());
-        let names = NameService::new(me, &mut endpoint.port::<CONTROL>())?;
-        Ok(System {
+        let endpoint = Endpoint::two(channel)?;
+        let (slots, names) = (Slice::new(), Names::new(endpoint.peers()));
+        let (posts, state, taken_back) = (0, 0, Slice::new());
+        let (has_news, has_destroyed) = (false, false);
+        let mut system = System {
             endpoint,
             classes,
-            slots: Slice::new(),
+            slots,
             names,
-            keepers,
-            posts: 0,
-            next_stale: 0,
-            buried: 0,
-            sweep: 0,
-            has_news: false,
-        })
+            posts,
+            state,
+            has_news,
+            has_destroyed,
+            taken_back,
+        };
+        system.serve()?;
+        Ok(system)
     }
 
     /// Lets the first so many processes alone keep names, one at least. All processes choose the same number, before the
     /// first mailbox.
     pub fn set_keepers(&mut self, keepers: usize) {
-        self.keepers = keepers.clamp(1, self.endpoint.peers());
+        self.names.keepers = keepers.clamp(1, self.peers());
     }
 
     /// Returns the number of this process.
@@ -132,20 +107,18 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// [`Error::Kernel`] when the channel is broken.
     #[inline]
     pub fn progress(&mut self) -> Result<bool, Error> {
-        self.has_news |= self.endpoint.port::<LETTERS>().check_messages()?;
-        self.handle_news()
-    }
-
-    /// Handles what has arrived apart from messages; returns true if anything did.
-    #[inline]
-    fn handle_news(&mut self) -> Result<bool, Error> {
-        let moved = core::mem::take(&mut self.has_news);
+        let arrived = self.endpoint.port::<LETTERS>().check_messages()?;
+        let moved = core::mem::take(&mut self.has_news) || arrived;
         if moved {
-            self.names.serve(&mut self.endpoint.port::<CONTROL>())?;
-            self.sweep = self.buried;
-        }
-        if self.sweep > 0 {
-            self.drop_stale();
+            self.state = self.state.wrapping_add(1);
+            self.serve()?;
+            if self.has_destroyed {
+                self.drop_stale();
+            }
+            let mut control = self.endpoint.port::<CONTROL>();
+            for place in self.taken_back.as_mut() {
+                place.take_if(|ticket| !matches!(control.claim(*ticket), Ok(None)));
+            }
         }
         Ok(moved)
     }
@@ -159,76 +132,38 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         Ok(waited.map_err(error::Error::from)?)
     }
 
-    /// Creates a mailbox; [`System::created`] tells when it is there.
+    /// Asks for a new mailbox of that name; [`System::found`] tells when it is there.
     ///
     /// # Errors
     /// [`Error::TooManyMailboxes`], [`Error::NoMemory`]; [`Error::Kernel`]: the keeper of the name is lost, or a table is
     /// full.
-    pub fn create(&mut self, name: Name) -> Result<(Address, Request), Error> {
-        let free = |slot: &Slot<B>| slot.life == Life::Free;
-        let index = match self.slots.as_ref().iter().position(free) {
-            Some(index) => {
-                let slot = &mut self.slots.as_mut()[index];
-                slot.address.generation = slot.address.generation.wrapping_add(1);
-                (slot.name, slot.life) = (name, Life::Asked);
-                index
+    pub fn create(&mut self, name: Name) -> Result<Request, Error> {
+        let slots = self.slots.as_ref();
+        let free = slots.iter().position(|slot| slot.life == Life::Free);
+        let place = free.unwrap_or(slots.len());
+        let index = u16::try_from(place).map_err(|_| Error::TooManyMailboxes)?;
+        let generation = slots
+            .get(place)
+            .map_or(0, |slot| slot.address.generation.wrapping_add(1));
+        let address = Address {
+            peer: self.me(),
+            index,
+            generation,
+        };
+        let request = self.ask(name, Some(address))?;
+        match free {
+            Some(place) => {
+                let slot = &mut self.slots.as_mut()[place];
+                (slot.life, slot.address, slot.name) = (Life::Asked, address, name);
             }
             None => {
-                let index = self.slots.as_ref().len();
-                let number = u16::try_from(index).map_err(|_| Error::TooManyMailboxes)?;
-                let address = Address {
-                    peer: self.endpoint.me(),
-                    index: number,
-                    generation: 0,
-                };
                 let pushed = self.slots.push(Slot::new(address, name));
-                pushed.map_err(|_| Error::TooManyMailboxes)?;
-                index
-            }
-        };
-        let address = self.slots.as_ref()[index].address;
-        let control = &mut self.endpoint.port::<CONTROL>();
-        match self.names.ask(control, self.keepers, name, Some(address)) {
-            Ok(request) => Ok((address, request)),
-            Err(error) => {
-                self.slots.as_mut()[index].life = Life::Free;
-                Err(error)
+                pushed
+                    .map_err(|_| Error::TooManyMailboxes)
+                    .inspect_err(|_| self.withdraw(&request))?;
             }
         }
-    }
-
-    /// Returns whether the mailbox is live; `None` while that is not known.
-    ///
-    /// # Errors
-    /// [`Error::Exists`], [`Error::TooManyNames`]; [`Error::Kernel`]: the keeper is lost.
-    pub fn created(&mut self, address: Address, request: &Request) -> Option<Result<(), Error>> {
-        let reply = NameService::replied(&mut self.endpoint.port::<CONTROL>(), request)?;
-        let slot = self.slots.as_mut().get_mut(usize::from(address.index))?;
-        Some(match reply {
-            Ok(_) => {
-                slot.start(&mut self.endpoint.port::<LETTERS>(), self.classes);
-                Ok(())
-            }
-            Err(error) => {
-                slot.life = Life::Free;
-                // A keeper that is lost may have granted the name, and told others.
-                if let Error::Kernel(_) = error {
-                    self.bury(usize::from(address.index));
-                }
-                Err(error)
-            }
-        })
-    }
-
-    /// Gives a creation up whose reply has not come.
-    pub fn abandon(&mut self, address: Address, request: &Request) {
-        self.withdraw(request);
-        // It may have been granted; the keeper answers requests of one process in their order.
-        let control = &mut self.endpoint.port::<CONTROL>();
-        self.names
-            .forget(control, self.keepers, request.name(), address);
-        // Others may have found it, and post to it.
-        self.bury(usize::from(address.index));
+        Ok(request)
     }
 
     /// Asks which mailbox has a name; [`System::found`] tells.
@@ -236,23 +171,32 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// # Errors
     /// As [`System::create`].
     pub fn lookup(&mut self, name: Name) -> Result<Request, Error> {
-        let control = &mut self.endpoint.port::<CONTROL>();
-        self.names.ask(control, self.keepers, name, None)
+        self.ask(name, None)
     }
 
-    /// Returns the mailbox of a name; `None` while that is not known.
+    /// Returns the mailbox of a name, which is live if it was to be created; `None` while that is not known.
     ///
     /// # Errors
-    /// [`Error::NoSuchName`]: there is none yet, so ask again; [`Error::Kernel`]: the keeper is lost.
+    /// [`Error::NoSuchName`]: there is none yet, so ask again; [`Error::Exists`], [`Error::TooManyNames`];
+    /// [`Error::Kernel`]: the keeper is lost.
     pub fn found(&mut self, request: &Request) -> Option<Result<Address, Error>> {
-        NameService::replied(&mut self.endpoint.port::<CONTROL>(), request)
+        let answer = self.peek_answer(request)?;
+        match (&answer, request.create) {
+            (Ok(_), Some(address)) => self.start(address.index.into()),
+            // A keeper that is lost may have granted the name, and told others.
+            (Err(_), Some(address)) => self.bury(address, request.name),
+            _ => {}
+        }
+        self.forget(request);
+        Some(answer)
     }
 
-    /// Gives a request up whose reply has not come.
+    /// Gives a request up whose reply has not come. A mailbox that was created by it is destroyed.
     pub fn withdraw(&mut self, request: &Request) {
-        if let Some(ticket) = request.reply() {
-            self.names
-                .withdraw(&mut self.endpoint.port::<CONTROL>(), ticket);
+        self.forget(request);
+        // Others may have found it; the keeper answers requests of one process in their order.
+        if let Some(address) = request.create {
+            self.bury(address, request.name);
         }
     }
 
@@ -262,108 +206,67 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// # Errors
     /// [`Error::Vanished`], [`Error::NotHere`].
     pub fn destroy(&mut self, address: Address) -> Result<(), Error> {
-        let peers = self.endpoint.peers();
-        let name = live(self.slots.as_mut(), self.endpoint.me(), address)?.name;
-        self.bury(usize::from(address.index));
-        let control = &mut self.endpoint.port::<CONTROL>();
-        self.names.forget(control, self.keepers, &name, address);
-        let others = (0..peers as u16).map(Peer);
-        for peer in others.filter(|peer| *peer != address.peer) {
-            self.names.tell_gone(control, peer, address);
-        }
+        let slot = self.live(address)?;
+        self.bury(address, self.slots.as_ref()[slot].name);
+        let others = (0..self.peers() as u16).map(Peer);
+        others
+            .filter(|peer| *peer != address.peer)
+            .for_each(|peer| self.tell_gone(peer, address));
         Ok(())
     }
 
-    /// Ends a mailbox: receives of it are withdrawn, and messages to it are dropped from now on.
-    fn bury(&mut self, index: usize) {
-        let Some(slot) = self.slots.as_mut().get_mut(index) else {
-            return;
-        };
-        slot.life = Life::Free;
-        self.buried += usize::from(slot.buried.is_none());
-        slot.buried = Some(slot.address);
-        let letters = &mut self.endpoint.port::<LETTERS>();
-        slot.stop(letters);
-        slot.stop_stale(letters, LETTERS);
-        slot.drop_stale(letters, LETTERS);
-        let control = &mut self.endpoint.port::<CONTROL>();
-        slot.stop_large(control);
-        slot.stop_stale(control, CONTROL);
-        slot.drop_stale(control, CONTROL);
-    }
-
-    /// Drops messages to destroyed mailboxes, and tells their senders: of some mailboxes in every round, until all have had
-    /// their turn since something has arrived.
-    #[cold]
-    fn drop_stale(&mut self) {
-        const ROUND: usize = 8;
-        let slots = self.slots.as_mut();
-        for _ in 0..ROUND.min(slots.len()) {
-            self.next_stale = (self.next_stale + 1) % slots.len();
-            let slot = &mut slots[self.next_stale];
-            if slot.buried.is_none() {
-                continue;
-            }
-            self.sweep = self.sweep.saturating_sub(1);
-            loop {
-                let letter = slot.drop_stale(&mut self.endpoint.port::<LETTERS>(), LETTERS);
-                let control = &mut self.endpoint.port::<CONTROL>();
-                let large = slot.drop_stale(control, CONTROL);
-                for (from, gone) in [letter, large].into_iter().flatten() {
-                    self.names.tell_gone(control, from, gone);
-                }
-                if letter.is_none() && large.is_none() {
-                    break;
-                }
-            }
+    /// Ends a mailbox: its receives are withdrawn, its name is free, and messages to it are dropped from now on.
+    fn bury(&mut self, address: Address, name: Name) {
+        self.free_name(&name, address);
+        let slot = self.slots.as_ref().get(usize::from(address.index));
+        if slot.is_some_and(|slot| slot.address == address) {
+            self.stop(address.index.into());
         }
+        self.has_destroyed = true;
     }
 
-    /// Posts a message that has a size class. The kernel sends it as soon as there is credit and room, in the order of
-    /// posts to that process.
+    /// Posts a message: one that has a size class, in the order of posts to that process, or one of any length by the large
+    /// protocol. That one is announced, and leaves when its mailbox is retrieved from.
     ///
     /// # Errors
-    /// The memory comes back with [`Error::Vanished`], [`Error::TooLong`], or [`Error::Kernel`]: the process is lost, or
-    /// the table of operations is full.
+    /// The memory comes back with [`Error::Vanished`], [`Error::TooLong`] if there is no class, or [`Error::Kernel`]: the
+    /// process is lost, or the table of operations is full.
     #[inline]
-    pub fn post(&mut self, to: Address, out: B::Out) -> Result<Posted<B::Out>, (B::Out, Error)> {
-        let len = crate::Source::len(&out);
-        let Some(class) = self.classes.of(len) else {
-            let limit = self.classes.longest();
-            return Err((out, Error::TooLong { len, limit }));
+    pub fn post(&mut self, to: Address, out: B::Out, is_large: bool) -> PostResult<B> {
+        let (len, limit) = (out.len(), self.classes.longest());
+        let class = if is_large {
+            Some(LARGE)
+        } else {
+            self.classes.of(len)
         };
-        if self.is_gone(to) {
-            return Err((out, Error::Vanished));
+        let Some(class) = class.filter(|_| !self.is_gone(to)) else {
+            let too_long = Error::TooLong { len, limit };
+            return Err((out, class.map_or(too_long, |_| Error::Vanished)));
+        };
+        self.posts = self.posts.wrapping_add(u32::from(!is_large));
+        let mail = Mail::new(class, to, self.posts);
+        if !is_large {
+            match self
+                .endpoint
+                .port::<LETTERS>()
+                .try_inject(to.peer, mail, &out)
+            {
+                Ok(true) => return Ok(Posted::Done(out)),
+                Ok(false) => {}
+                Err(error) => return Err((out, error.into())),
+            }
         }
-        self.posts = self.posts.wrapping_add(1);
-        let mail = Mail::to(class, to, self.posts);
-        let mut letters = self.endpoint.port::<LETTERS>();
-        match letters.try_inject(to.peer, mail, &out) {
-            Ok(true) => return Ok(Posted::Done(out)),
-            Ok(false) => {}
-            Err(error) => return Err((out, error.into())),
-        }
-        let large = false;
-        match letters.isend(to.peer, mail, out) {
-            Ok(ticket) => Ok(Posted::Waiting(Sent { ticket, to, large })),
-            Err(Refused { loan, error }) => Err((loan, error.into())),
-        }
-    }
-
-    /// Posts a message of any length by the large protocol: it is announced, and leaves when its mailbox is retrieved
-    /// from.
-    ///
-    /// # Errors
-    /// As [`System::post`], without [`Error::TooLong`].
-    pub fn post_large(&mut self, to: Address, out: B::Out) -> Result<Sent, (B::Out, Error)> {
-        if self.is_gone(to) {
-            return Err((out, Error::Vanished));
-        }
-        let mail = Mail::to(LARGE, to, 0);
-        let mut control = self.endpoint.port::<CONTROL>();
-        let large = true;
-        match control.isend_as(Mode::Synchronous, to.peer, mail, out) {
-            Ok(ticket) => Ok(Sent { ticket, to, large }),
+        let mode = if is_large {
+            Mode::Synchronous
+        } else {
+            Mode::Standard
+        };
+        match self.port_of(is_large).isend_as(mode, to.peer, mail, out) {
+            Ok(ticket) => Ok(Posted::Waiting(Sent {
+                ticket,
+                to,
+                is_large,
+            })),
             Err(Refused { loan, error }) => Err((loan, error.into())),
         }
     }
@@ -371,21 +274,38 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// Returns the memory of a message that has left, and whether its mailbox has taken it; `None` while it has not left.
     /// A small message has left when the driver, or the pool of the other process, has taken it.
     pub fn posted(&mut self, sent: &Sent) -> Option<(B::Out, Result<(), Error>)> {
-        let completed = self.port_of(sent).claim(sent.ticket).ok().flatten()?;
-        let Loan::Sent(out) = completed.loan else {
-            return None;
-        };
-        let outcome = match completed.outcome {
-            Ok(_) if self.is_gone(sent.to) => Err(Error::Vanished),
-            Ok(_) => Ok(()),
-            Err(error) => Err(error.into()),
-        };
-        Some((out, outcome))
+        let is_gone = self.is_gone(sent.to);
+        if is_gone && !sent.is_large {
+            return Some((self.take_back(sent)?, Err(Error::Vanished)));
+        }
+        let completed = self
+            .port_of(sent.is_large)
+            .claim(sent.ticket)
+            .ok()
+            .flatten()?;
+        let vanished = is_gone.then_some(Err(Error::Vanished));
+        match completed.loan {
+            Loan::Sent(out) => Some((
+                out,
+                vanished.unwrap_or(completed.outcome.map(drop).map_err(Error::from)),
+            )),
+            Loan::Received(_) => None,
+        }
     }
 
-    /// Takes a message back that has not left, or that nobody has begun to retrieve. `None` if it was returned before.
+    /// Takes a message back that has not left, or that nobody has begun to retrieve. `None` if it was returned before, and
+    /// for a large one, whose memory is dropped as soon as no receiver can be reading it where it is.
     pub fn take_back(&mut self, sent: &Sent) -> Option<B::Out> {
-        match self.port_of(sent).release(sent.ticket)? {
+        if sent.is_large {
+            let mut control = self.endpoint.port::<CONTROL>();
+            // Where that fails it has ended, or the channel is broken.
+            if control.cancel(sent.ticket).is_ok() {
+                self.state = self.state.wrapping_add(1);
+                let _ = put(&mut self.taken_back, sent.ticket);
+            }
+            return None;
+        }
+        match self.endpoint.port::<LETTERS>().release(sent.ticket)? {
             Loan::Sent(out) => Some(out),
             Loan::Received(_) => None,
         }
@@ -397,14 +317,13 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// [`Error::Vanished`], [`Error::NotHere`]; [`Error::NoMemory`] for a large message, which stays with its sender.
     #[inline]
     pub fn retrieve(&mut self, address: Address) -> Result<Option<LetterOf<B>>, Error> {
-        let slot = live(self.slots.as_mut(), self.endpoint.me(), address)?;
-        let letters = &mut self.endpoint.port::<LETTERS>();
-        while let Some(found) = slot.find(letters, self.classes) {
-            if let Some(letter) = slot.take(letters, found, self.classes)? {
+        let slot = self.live(address)?;
+        while let Some((class, place)) = self.find(slot) {
+            if let Some(letter) = self.take(slot, class, place)? {
                 return Ok(Some(letter));
             }
         }
-        slot.large(&mut self.endpoint.port::<CONTROL>())
+        self.take_large(slot)
     }
 
     /// Gives the letter back and retrieves the next one, for which it makes progress while there is nothing else to do and
@@ -420,114 +339,112 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         mut goes_on: impl FnMut() -> bool,
     ) -> Result<Option<LetterOf<B>>, Error> {
         const NO_SLEEP: u32 = 2;
-        if letter.to != address || letter.class == LARGE {
-            self.give_back(letter);
-            return self.retrieve(address);
-        }
-        let Letter { to, class, .. } = letter;
-        let mut buffer = B::provide(Some(letter.buffer), room(class), Use::Class);
-        while let Some(into) = &mut buffer
-            && goes_on()
-        {
-            self.handle_news()?;
-            let slot = live(self.slots.as_mut(), self.endpoint.me(), address)?;
-            let is_quiet = self.endpoint.port::<CONTROL>().lengths().unexpected == 0;
-            let letters = &mut self.endpoint.port::<LETTERS>();
-            let Some(posted) = slot.idle_receive(letters, class).filter(|_| is_quiet) else {
+        let Letter {
+            buffer, to, class, ..
+        } = letter;
+        let mut buffer = Some(buffer);
+        while to == address && class != LARGE && goes_on() {
+            self.serve()?;
+            let slot = self.live(address)?;
+            if self.find(slot).is_some() || self.endpoint.port::<CONTROL>().lengths().unexpected > 0
+            {
+                break;
+            }
+            buffer = B::provide(buffer, room(class), false);
+            let receive = self.slots.as_ref()[slot].idle_receive(class);
+            let (Some(receive), Some(into)) = (receive, &mut buffer) else {
                 break;
             };
+            let mut letters = self.endpoint.port::<LETTERS>();
+            let before = letters.lengths().expected;
+            let received = letters.recv_instead(receive, into, NO_SLEEP)?;
             self.has_news = true;
-            if let Some(received) = letters.recv_instead(posted, into, NO_SLEEP)? {
-                // One that is too long comes from a sender of another kind.
-                if received.outcome.is_ok() {
-                    let from = received.envelope.peer();
-                    return Ok(buffer.map(|buffer| Letter {
-                        buffer,
-                        from,
-                        to,
-                        class,
-                    }));
-                }
-                buffer =
-                    buffer.and_then(|buffer| B::provide(Some(buffer), room(class), Use::Class));
+            // What has found a posted receive meanwhile is looked for before the next round.
+            if letters.lengths().expected != before {
+                self.state = self.state.wrapping_add(1);
+            }
+            // One that is too long comes from a sender of another kind.
+            if let Some(from) = received.and_then(|it| it.outcome.ok().map(|_| it.envelope.peer()))
+            {
+                return Ok(buffer.map(|buffer| Letter {
+                    buffer,
+                    from,
+                    to,
+                    class,
+                }));
             }
         }
-        let slot = live(self.slots.as_mut(), self.endpoint.me(), address)?;
-        slot.post_again(
-            &mut self.endpoint.port::<LETTERS>(),
-            class,
-            buffer,
-            self.classes,
-        );
+        if let Ok(slot) = self.live(to) {
+            self.post_again(slot, class, buffer);
+        }
         self.retrieve(address)
     }
 
     /// Posts the buffer of a message again. If its mailbox is gone, the buffer is dropped.
     pub fn give_back(&mut self, letter: LetterOf<B>) {
-        if let Ok(slot) = live(self.slots.as_mut(), self.endpoint.me(), letter.to) {
-            let letters = &mut self.endpoint.port::<LETTERS>();
-            slot.give_back(letters, letter, self.classes);
+        if let Ok(slot) = self.live(letter.to) {
+            self.post_again(slot, letter.class, Some(letter.buffer));
         }
     }
 
-    /// Provides the buffers of the size class of messages of `len` bytes before the first of them comes, which otherwise
-    /// provides them. Returns false if they are there, or there is no such class.
-    ///
-    /// # Errors
-    /// [`Error::Vanished`], [`Error::NotHere`].
-    pub fn provide(&mut self, address: Address, len: usize) -> Result<bool, Error> {
-        let slot = live(self.slots.as_mut(), self.endpoint.me(), address)?;
-        let letters = &mut self.endpoint.port::<LETTERS>();
-        let class = self.classes.of(len);
-        Ok(class.is_some_and(|class| slot.provide(letters, class, self.classes)))
-    }
-
-    /// Returns the tokens of the size class of messages of `len` bytes.
+    /// Returns the tokens of the size class of messages of `len` bytes. With `provide`, its buffers are provided before the
+    /// first of its messages comes.
     ///
     /// # Errors
     /// [`Error::Vanished`], [`Error::NotHere`], [`Error::TooLong`].
-    pub fn tokens(&mut self, address: Address, len: usize) -> Result<Tokens, Error> {
-        let limit = self.classes.longest();
+    pub fn tokens(&mut self, address: Address, len: usize, provide: bool) -> Result<Tokens, Error> {
+        let (slot, limit) = (self.live(address)?, self.classes.longest());
         let class = self.classes.of(len).ok_or(Error::TooLong { len, limit })?;
-        let slot = live(self.slots.as_mut(), self.endpoint.me(), address)?;
-        Ok(slot.tokens(class))
+        if provide && self.post_receives(slot, class, self.classes.buffers()) {
+            self.look(slot, class);
+        }
+        Ok(self.slots.as_ref()[slot].tokens(class))
     }
 
     /// Returns whether the call of someone who waits would now return, or fail.
     pub fn is_ready(&mut self, want: &Want) -> bool {
         match want {
-            Want::Message(address) => {
-                let Ok(slot) = live(self.slots.as_mut(), self.endpoint.me(), *address) else {
-                    return true;
-                };
-                let letters = &mut self.endpoint.port::<LETTERS>();
-                slot.find(letters, self.classes).is_some()
-                    || slot.has_large(&mut self.endpoint.port::<CONTROL>())
-            }
-            Want::Sent(sent) => !matches!(self.port_of(sent).peek(sent.ticket), Ok(None)),
-            Want::Reply(request) => request.reply().is_none_or(|ticket| {
-                !matches!(self.endpoint.port::<CONTROL>().peek(ticket), Ok(None))
+            Want::Message(address) => self.live(*address).map_or(true, |slot| {
+                self.find(slot).is_some() || !matches!(self.has_large(slot), Ok(false))
             }),
+            Want::Sent(sent) => {
+                let has_left = !matches!(self.port_of(sent.is_large).peek(sent.ticket), Ok(None));
+                has_left || !sent.is_large && self.is_gone(sent.to)
+            }
+            Want::Reply(request) => self.peek_answer(request).is_some(),
             Want::Nothing => false,
         }
     }
 
-    /// Returns the port on which a message was sent.
+    /// Returns the port of large messages, or of letters.
     fn port_of(
         &mut self,
-        sent: &Sent,
+        is_large: bool,
     ) -> impl PointToPointExt<Header = Mail, Memory = B, Config = C> {
-        match sent.large {
+        match is_large {
             true => self.endpoint.port::<CONTROL>(),
             false => self.endpoint.port::<LETTERS>(),
         }
     }
 
     /// Returns whether a mailbox is known to be gone.
-    fn is_gone(&mut self, address: Address) -> bool {
-        match address.peer == self.endpoint.me() {
-            true => live(self.slots.as_mut(), address.peer, address).is_err(),
+    #[inline]
+    fn is_gone(&self, address: Address) -> bool {
+        match address.peer == self.me() {
+            true => self.live(address).is_err(),
             false => self.names.is_gone(address),
+        }
+    }
+
+    /// Returns the slot of a mailbox of this process.
+    #[inline]
+    fn live(&self, address: Address) -> Result<usize, Error> {
+        let slot = usize::from(address.index);
+        let is_live = |it: &Slot<B>| it.life == Life::Live && it.address == address;
+        match self.slots.as_ref().get(slot).is_some_and(is_live) {
+            true => Ok(slot),
+            false if address.peer != self.me() => Err(Error::NotHere),
+            false => Err(Error::Vanished),
         }
     }
 }
@@ -535,16 +452,5 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
 /// The letters of some memory.
 pub type LetterOf<B> = Letter<<B as Memory>::In>;
 
-/// Returns the mailbox of that address.
-fn live<B: Buffers>(
-    slots: &mut [Slot<B>],
-    me: Peer,
-    address: Address,
-) -> Result<&mut Slot<B>, Error> {
-    if address.peer != me {
-        return Err(Error::NotHere);
-    }
-    let slot = slots.get_mut(usize::from(address.index));
-    let slot = slot.filter(|slot| slot.life == Life::Live && slot.address == address);
-    slot.ok_or(Error::Vanished)
-}
+/// What a post returns.
+pub type PostResult<B> = Result<Posted<<B as Memory>::Out>, (<B as Memory>::Out, Error)>;

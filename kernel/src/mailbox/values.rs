@@ -1,39 +1,61 @@
 //! Typed values in a message: each with its type, so that a wrong unpack is an error. Messages of all packages use it.
 //!
-//! A value is one byte of type and the value, least byte first; a slice is one byte of type, a count of 32 bits and the
+//! A value is one byte of type and the value, least byte first; a slice is one byte of type, a count of 64 bits and the
 //! values. There is no padding, and no machine's own byte order.
 
 use super::error::Error;
+use core::marker::PhantomData;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// A type that can be packed.
-pub trait Value: Copy + 'static {
-    /// The byte that stands for the type: 1 to 127.
-    const CODE: u8;
-    /// The type's name.
-    const NAME: &'static str;
-    /// The value's bytes, least first.
-    type Bytes: AsRef<[u8]> + for<'a> TryFrom<&'a [u8]>;
-
-    /// Returns the value's bytes.
-    fn to_bytes(self) -> Self::Bytes;
-
-    /// Returns the value of these bytes.
-    fn from_bytes(bytes: Self::Bytes) -> Self;
+/// What can be packed: a number, a slice of numbers, a text.
+pub trait Pack {
+    /// Passes the bytes to `put`, one piece after the other.
+    fn pack(&self, put: impl FnMut(&[u8]));
 }
 
-macro_rules! values {
+/// What can be unpacked: a number, the [`Numbers`] of a slice, and where they lie bytes and a text.
+pub trait Unpack<'a>: Sized {
+    /// The byte that stands for the type.
+    const CODE: u8;
+
+    /// Returns the value at the start of the rest of a message, and its length; `None` if there is none.
+    fn read(rest: &'a [u8]) -> Option<(Self, usize)>;
+}
+
+/// A type of numbers.
+pub trait Number: FromBytes + IntoBytes + Immutable + Copy + 'static {
+    /// The byte that stands for the type: 1 to 127.
+    const CODE: u8;
+
+    /// Turns this machine's byte order into the least byte first, or back.
+    fn little_endian(self) -> Self;
+}
+
+macro_rules! numbers {
     ($($code:literal $type:ident),+) => {
-        $(impl Value for $type {
+        $(impl Number for $type {
             const CODE: u8 = $code;
-            const NAME: &'static str = stringify!($type);
-            type Bytes = [u8; size_of::<$type>()];
 
-            fn to_bytes(self) -> Self::Bytes {
-                self.to_le_bytes()
+            fn little_endian(self) -> Self {
+                Self::from_le_bytes(self.to_ne_bytes())
             }
+        }
 
-            fn from_bytes(bytes: Self::Bytes) -> Self {
-                Self::from_le_bytes(bytes)
+        impl Pack for $type {
+            #[inline]
+            fn pack(&self, mut put: impl FnMut(&[u8])) {
+                put(&[$code]);
+                put(&self.to_le_bytes());
+            }
+        }
+
+        impl Unpack<'_> for $type {
+            const CODE: u8 = $code;
+
+            #[inline]
+            fn read(rest: &[u8]) -> Option<(Self, usize)> {
+                let (bytes, _) = rest.split_first_chunk()?;
+                Some((Self::from_le_bytes(*bytes), bytes.len()))
             }
         })+
 
@@ -49,170 +71,106 @@ macro_rules! values {
     };
 }
 
-values!(1 u8, 2 i8, 3 u16, 4 i16, 5 u32, 6 i32, 7 u64, 8 i64, 9 f32, 10 f64, 11 u128, 12 i128);
+numbers!(1 u8, 2 i8, 3 u16, 4 i16, 5 u32, 6 i32, 7 u64, 8 i64, 9 f32, 10 f64, 11 u128, 12 i128);
 
-/// Marks the type of a slice's values.
+/// Marks the type of a slice's numbers.
 const SLICE: u8 = 0x80;
 /// A text, as a slice of bytes.
 const TEXT: u8 = 0xff;
 
-/// Packs a value: passes its bytes to `put`, one piece after the other.
-pub fn pack<T: Value>(value: T, mut put: impl FnMut(&[u8])) {
-    put(&[T::CODE]);
-    put(value.to_bytes().as_ref());
-}
-
-/// Packs the values of a slice, at most 2^32 - 1; returns false if they are more, and packs nothing.
-pub fn pack_slice<T: Value>(values: &[T], mut put: impl FnMut(&[u8])) -> bool {
-    let fits = head(T::CODE | SLICE, values.len(), &mut put);
-    if fits {
-        values
-            .iter()
-            .for_each(|value| put(value.to_bytes().as_ref()));
-    }
-    fits
-}
-
-/// Packs bytes, as [`pack_slice`] does, in one piece.
-pub fn pack_bytes(bytes: &[u8], mut put: impl FnMut(&[u8])) -> bool {
-    let fits = head(u8::CODE | SLICE, bytes.len(), &mut put);
-    if fits {
-        put(bytes);
-    }
-    fits
-}
-
-/// Packs a text of at most 2^32 - 1 bytes; returns false if it is longer, and packs nothing.
-pub fn pack_text(text: &str, mut put: impl FnMut(&[u8])) -> bool {
-    let fits = head(TEXT, text.len(), &mut put);
-    if fits {
-        put(text.as_bytes());
-    }
-    fits
-}
-
-fn head(code: u8, count: usize, put: &mut impl FnMut(&[u8])) -> bool {
-    let Ok(count) = u32::try_from(count) else {
-        return false;
-    };
-    put(&[code]);
-    put(&count.to_le_bytes());
-    true
-}
-
-/// Reads the values of a message in their order. After an error it is where it was.
-#[derive(Clone, Copy, Debug)]
-pub struct Unpacker<'a> {
-    message: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Unpacker<'a> {
-    /// Creates a reader from the byte `at` on, which is 0 or the [place](Self::at) of an earlier one.
-    pub fn new(message: &'a [u8], at: usize) -> Self {
-        Unpacker { message, at }
-    }
-
-    /// Returns the place of the next value.
-    pub fn at(&self) -> usize {
-        self.at
-    }
-
-    /// Returns the next value.
-    ///
-    /// # Errors
-    /// [`Error::WrongType`], [`Error::NoMoreValues`], [`Error::Malformed`].
-    pub fn value<T: Value>(&mut self) -> Result<T, Error> {
-        self.expect(T::CODE, T::NAME)?;
-        let start = self.at + 1;
-        let bytes = self.bytes_at(start, size_of::<T>())?;
-        let bytes = T::Bytes::try_from(bytes).map_err(|_| Error::Malformed)?;
-        self.at = start + size_of::<T>();
-        Ok(T::from_bytes(bytes))
-    }
-
-    /// Copies the next values into a slice of exactly their number.
-    ///
-    /// # Errors
-    /// As [`Self::value`], and [`Error::WrongCount`].
-    pub fn slice<T: Value>(&mut self, into: &mut [T]) -> Result<(), Error> {
-        let (start, count) = self.counted(T::CODE | SLICE)?;
-        if count != into.len() {
-            let wanted = into.len();
-            return Err(Error::WrongCount {
-                wanted,
-                found: count,
-            });
-        }
-        let size = count.checked_mul(size_of::<T>()).ok_or(Error::Malformed)?;
-        let bytes = self.bytes_at(start, size)?;
-        for (place, bytes) in into.iter_mut().zip(bytes.chunks_exact(size_of::<T>())) {
-            *place = T::from_bytes(T::Bytes::try_from(bytes).map_err(|_| Error::Malformed)?);
-        }
-        self.at = start + size;
-        Ok(())
-    }
-
-    /// Returns the number of the next values, if a slice of this type is next.
-    ///
-    /// # Errors
-    /// As [`Self::value`].
-    pub fn count<T: Value>(&self) -> Result<usize, Error> {
-        Ok(self.counted(T::CODE | SLICE)?.1)
-    }
-
-    /// Returns the next bytes where they lie.
-    ///
-    /// # Errors
-    /// As [`Self::value`].
-    pub fn bytes(&mut self) -> Result<&'a [u8], Error> {
-        self.counted_bytes(u8::CODE | SLICE)
-    }
-
-    /// Returns the next text where it lies.
-    ///
-    /// # Errors
-    /// As [`Self::value`].
-    pub fn text(&mut self) -> Result<&'a str, Error> {
-        let start = self.at;
-        let text = core::str::from_utf8(self.counted_bytes(TEXT)?);
-        text.map_err(|_| {
-            self.at = start;
-            Error::Malformed
-        })
-    }
-
-    fn counted_bytes(&mut self, code: u8) -> Result<&'a [u8], Error> {
-        let (start, count) = self.counted(code)?;
-        let bytes = self.bytes_at(start, count)?;
-        self.at = start + count;
-        Ok(bytes)
-    }
-
-    /// Returns the place of the next values, which have this type, and their number.
-    fn counted(&self, code: u8) -> Result<(usize, usize), Error> {
-        self.expect(code, name(code))?;
-        let count = self.bytes_at(self.at + 1, 4)?;
-        let count = u32::from_bytes(count.try_into().map_err(|_| Error::Malformed)?);
-        let count = usize::try_from(count).map_err(|_| Error::Malformed)?;
-        Ok((self.at + 5, count))
-    }
-
-    fn expect(&self, code: u8, wanted: &'static str) -> Result<(), Error> {
-        match self.message.get(self.at) {
-            None => Err(Error::NoMoreValues),
-            Some(found) if *found == code => Ok(()),
-            Some(found) => {
-                let found = name(*found);
-                Err(Error::WrongType { wanted, found })
-            }
+impl<T: Number> Pack for &[T] {
+    fn pack(&self, mut put: impl FnMut(&[u8])) {
+        put(&[T::CODE | SLICE]);
+        put(&(self.len() as u64).to_le_bytes());
+        match cfg!(target_endian = "little") {
+            true => put(self.as_bytes()),
+            false => self
+                .iter()
+                .for_each(|number| put(number.little_endian().as_bytes())),
         }
     }
+}
 
-    fn bytes_at(&self, start: usize, len: usize) -> Result<&'a [u8], Error> {
-        let end = start.checked_add(len).ok_or(Error::Malformed)?;
-        self.message.get(start..end).ok_or(Error::Malformed)
+impl Pack for &str {
+    fn pack(&self, mut put: impl FnMut(&[u8])) {
+        put(&[TEXT]);
+        put(&(self.len() as u64).to_le_bytes());
+        put(self.as_bytes());
     }
+}
+
+/// The numbers of a slice in a message.
+#[derive(Clone, Debug)]
+pub struct Numbers<'a, T>(core::slice::ChunksExact<'a, u8>, PhantomData<T>);
+
+impl<T: Number> Iterator for Numbers<'_, T> {
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        Some(T::read_from_bytes(self.0.next()?).ok()?.little_endian())
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<T: Number> ExactSizeIterator for Numbers<'_, T> {}
+
+/// Returns the bytes of a slice of values of `size` bytes, and its length in the message.
+fn counted(rest: &[u8], size: usize) -> Option<(&[u8], usize)> {
+    let (count, rest) = rest.split_first_chunk()?;
+    let bytes = usize::try_from(u64::from_le_bytes(*count))
+        .ok()?
+        .checked_mul(size)?;
+    Some((rest.get(..bytes)?, count.len() + bytes))
+}
+
+impl<'a, T: Number> Unpack<'a> for Numbers<'a, T> {
+    const CODE: u8 = T::CODE | SLICE;
+
+    fn read(rest: &'a [u8]) -> Option<(Self, usize)> {
+        let (bytes, len) = counted(rest, size_of::<T>())?;
+        Some((
+            Numbers(bytes.chunks_exact(size_of::<T>()), PhantomData),
+            len,
+        ))
+    }
+}
+
+impl<'a> Unpack<'a> for &'a [u8] {
+    const CODE: u8 = <u8 as Number>::CODE | SLICE;
+
+    fn read(rest: &'a [u8]) -> Option<(Self, usize)> {
+        counted(rest, 1)
+    }
+}
+
+impl<'a> Unpack<'a> for &'a str {
+    const CODE: u8 = TEXT;
+
+    fn read(rest: &'a [u8]) -> Option<(Self, usize)> {
+        let (bytes, len) = counted(rest, 1)?;
+        Some((core::str::from_utf8(bytes).ok()?, len))
+    }
+}
+
+/// Returns the value at that place of a message, after which the place is behind it. After an error it is where it was.
+///
+/// # Errors
+/// [`Error::WrongType`], [`Error::NoMoreValues`], [`Error::Malformed`].
+#[inline]
+pub fn unpack<'a, V: Unpack<'a>>(message: &'a [u8], at: &mut usize) -> Result<V, Error> {
+    let rest = message.get(*at..).unwrap_or(&[]);
+    let (&found, rest) = rest.split_first().ok_or(Error::NoMoreValues)?;
+    if found != V::CODE {
+        let (wanted, found) = (name(V::CODE), name(found));
+        return Err(Error::WrongType { wanted, found });
+    }
+    let (value, len) = V::read(rest).ok_or(Error::Malformed)?;
+    *at += 1 + len;
+    Ok(value)
 }
 
 #[cfg(test)]
@@ -254,47 +212,46 @@ mod tests {
             for item in &items {
                 let put = |bytes: &[u8]| message.extend_from_slice(bytes);
                 match item {
-                    Item::Byte(value) => pack(*value, put),
-                    Item::Int(value) => pack(*value, put),
-                    Item::Long(value) => pack(*value, put),
-                    Item::Real(value) => pack(*value, put),
-                    Item::Ints(values) => prop_assert!(pack_slice(values, put)),
-                    Item::Bytes(bytes) => prop_assert!(pack_bytes(bytes, put)),
-                    Item::Text(text) => prop_assert!(pack_text(text, put)),
+                    Item::Byte(value) => value.pack(put),
+                    Item::Int(value) => value.pack(put),
+                    Item::Long(value) => value.pack(put),
+                    Item::Real(value) => value.pack(put),
+                    Item::Ints(values) => (&values[..]).pack(put),
+                    Item::Bytes(bytes) => (&bytes[..]).pack(put),
+                    Item::Text(text) => (&text[..]).pack(put),
                 }
             }
-            let mut values = Unpacker::new(&message, 0);
+            let mut at = 0;
             for item in &items {
-                let refused = values.value::<i16>();
+                let refused = unpack::<i16>(&message, &mut at);
                 let refused = matches!(refused, Err(Error::WrongType { wanted: "i16", .. }));
                 prop_assert!(refused);
                 match item {
-                    Item::Byte(value) => prop_assert_eq!(values.value::<u8>(), Ok(*value)),
-                    Item::Int(value) => prop_assert_eq!(values.value::<i32>(), Ok(*value)),
-                    Item::Long(value) => prop_assert_eq!(values.value::<u64>(), Ok(*value)),
-                    Item::Real(value) => prop_assert_eq!(values.value::<f64>(), Ok(*value)),
+                    Item::Byte(value) => prop_assert_eq!(unpack::<u8>(&message, &mut at), Ok(*value)),
+                    Item::Int(value) => prop_assert_eq!(unpack::<i32>(&message, &mut at), Ok(*value)),
+                    Item::Long(value) => prop_assert_eq!(unpack::<u64>(&message, &mut at), Ok(*value)),
+                    Item::Real(value) => prop_assert_eq!(unpack::<f64>(&message, &mut at), Ok(*value)),
                     Item::Ints(all) => {
-                        let mut into = std::vec![0; all.len() + 1];
-                        let (wanted, found) = (into.len(), all.len());
-                        prop_assert_eq!(values.slice(&mut into), Err(Error::WrongCount { wanted, found }));
-                        into.pop();
-                        prop_assert_eq!(values.slice(&mut into), Ok(()));
-                        prop_assert_eq!(&into, all);
+                        let ints = unpack::<Numbers<'_, i32>>(&message, &mut at);
+                        prop_assert_eq!(ints.as_ref().map(ExactSizeIterator::len), Ok(all.len()));
+                        prop_assert_eq!(&ints.map_or(Vec::new(), Vec::from_iter), all);
                     }
-                    Item::Bytes(bytes) => prop_assert_eq!(values.bytes(), Ok(&bytes[..])),
-                    Item::Text(text) => prop_assert_eq!(values.text(), Ok(&text[..])),
+                    Item::Bytes(bytes) => prop_assert_eq!(unpack::<&[u8]>(&message, &mut at), Ok(&bytes[..])),
+                    Item::Text(text) => prop_assert_eq!(unpack::<&str>(&message, &mut at), Ok(&text[..])),
                 }
             }
-            prop_assert_eq!(values.value::<u8>(), Err(Error::NoMoreValues));
+            prop_assert_eq!(unpack::<u8>(&message, &mut at), Err(Error::NoMoreValues));
         }
 
         /// No bytes of a stranger lead anywhere else than to an error.
         #[test]
         fn no_bytes_do_harm(message in proptest::collection::vec(any::<u8>(), 0..40)) {
-            let mut values = Unpacker::new(&message, 0);
-            let _ = values.text().is_ok() || values.bytes().is_ok() || values.slice(&mut [0_u64; 2]).is_ok();
-            let _ = values.value::<u128>();
-            prop_assert!(values.at() <= message.len());
+            let mut at = 0;
+            let _ = unpack::<&str>(&message, &mut at).is_ok()
+                || unpack::<&[u8]>(&message, &mut at).is_ok()
+                || unpack::<Numbers<'_, u64>>(&message, &mut at).is_ok();
+            let _ = unpack::<u128>(&message, &mut at);
+            prop_assert!(at <= message.len());
         }
     }
 }

@@ -171,34 +171,6 @@ impl<T: Driven> HandOver<T> {
         }
     }
 
-    /// Makes progress until `look` finds something, whoever else drives.
-    ///
-    /// # Errors
-    /// As [`Self::wait_for`].
-    pub(super) fn poll_for<R>(
-        &self,
-        mut look: impl FnMut(&mut T) -> Result<Option<R>, T::Error>,
-    ) -> Result<R, T::Error> {
-        let mut idle = 0;
-        loop {
-            let found = self.locked(|turn| {
-                let found = look(&mut turn.value)?;
-                if found.is_none() {
-                    match turn.value.progress()? {
-                        true => idle = 0,
-                        false => self.pause(turn, idle, None)?,
-                    }
-                    turn.wake_ready();
-                }
-                Ok(found)
-            })?;
-            if let Some(found) = found {
-                return Ok(found);
-            }
-            idle = idle.saturating_add(1);
-        }
-    }
-
     /// Makes every thread that waits look again.
     pub(super) fn wake_all(&self) {
         self.locked(|turn| {

@@ -2,23 +2,28 @@
 //! them.
 
 use alloc::vec::Vec;
-use pombo_kernel::mailbox::{Buffers, Use};
+use core::mem::MaybeUninit;
+use pombo_kernel::mailbox::Buffers;
 use pombo_kernel::{Memory, Sink, Source};
 
 /// Memory of mailboxes: vectors that belong to the kernel while they are lent.
 pub struct Heap;
 
 /// A message to send.
-#[derive(Debug, Default)]
-pub struct Packed(pub(super) Vec<u8>);
+#[derive(Default)]
+pub struct Packed {
+    pub(super) bytes: Vec<u8>,
+    /// A large message stays where it is until its receiver has read it: no call takes it back before.
+    pub(super) is_large: bool,
+}
 
 /// A buffer of a mailbox.
-#[derive(Debug)]
 pub struct Buffer {
-    /// The message so far.
+    /// All of the memory, once the first message has come.
     bytes: Vec<u8>,
     room: usize,
-    what: Use,
+    /// Length of the message so far.
+    filled: usize,
 }
 
 impl Memory for Heap {
@@ -27,34 +32,53 @@ impl Memory for Heap {
 }
 
 impl Buffers for Heap {
-    fn provide(spare: Option<Buffer>, room: usize, what: Use) -> Option<Buffer> {
+    fn provide(spare: Option<Buffer>, room: usize, is_large: bool) -> Option<Buffer> {
         let mut bytes = spare.map_or(Vec::new(), |spare| spare.bytes);
-        bytes.clear();
         // A large message may be longer than memory is; the rest is small, and provided when it is filled.
-        if what == Use::Large && bytes.try_reserve_exact(room).is_err() {
-            return None;
+        if is_large && bytes.len() < room {
+            bytes.try_reserve_exact(room - bytes.len()).ok()?;
         }
-        Some(Buffer { bytes, room, what })
+        Some(Buffer {
+            bytes,
+            room,
+            filled: 0,
+        })
     }
 
     fn bytes(buffer: &Buffer) -> &[u8] {
-        &buffer.bytes
+        &buffer.bytes[..buffer.filled]
     }
 }
 
 impl Source for Packed {
     #[inline]
     fn len(&self) -> usize {
-        self.0.len()
+        self.bytes.len()
     }
 
     #[inline]
     fn bytes(&self) -> Option<&[u8]> {
-        Some(&self.0)
+        Some(&self.bytes)
+    }
+
+    fn fixed(&self, offset: usize, len: usize) -> Option<*const u8> {
+        let bytes = self.bytes.get(offset..)?.get(..len)?;
+        self.is_large.then_some(bytes.as_ptr())
     }
 
     fn copy_out(&self, offset: usize, into: &mut [u8]) {
-        into.copy_from_slice(&self.0[offset..offset + into.len()]);
+        into.copy_from_slice(&self.bytes[offset..offset + into.len()]);
+    }
+}
+
+impl Buffer {
+    #[inline]
+    fn part(&mut self, offset: usize, len: usize) -> &mut [u8] {
+        if self.bytes.len() < self.room {
+            self.bytes.resize(self.room, 0);
+        }
+        self.filled = self.filled.max(offset + len);
+        &mut self.bytes[offset..offset + len]
     }
 }
 
@@ -63,19 +87,15 @@ impl Sink for Buffer {
         self.room
     }
 
+    fn space(&mut self, offset: usize, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
+        let part = self.part(offset, len);
+        // SAFETY: the part is borrowed for as long as the result. The kernel, the only user of a lent buffer, promises in
+        // `CopyTarget::spare_capacity` to fill what it gets, so no byte becomes uninitialised while the buffer exists.
+        Some(unsafe { &mut *(core::ptr::from_mut(part) as *mut [MaybeUninit<u8>]) })
+    }
+
     #[inline]
     fn copy_in(&mut self, offset: usize, from: &[u8]) {
-        if self.bytes.capacity() < self.room && self.what != Use::AnyClass {
-            self.bytes.reserve_exact(self.room - self.bytes.len());
-        }
-        // Pieces come in order, so that nothing is filled twice.
-        if offset == self.bytes.len() {
-            return self.bytes.extend_from_slice(from);
-        }
-        let end = offset + from.len();
-        if self.bytes.len() < end {
-            self.bytes.resize(end, 0);
-        }
-        self.bytes[offset..end].copy_from_slice(from);
+        self.part(offset, from.len()).copy_from_slice(from);
     }
 }

@@ -1,19 +1,18 @@
 //! The calls that threads make: each waits, with a time-out where it may take long, at the hand-over.
 
 use super::hand_over::{Driven, HandOver};
-use super::heap::{Buffer, Heap, Packed};
+use super::heap::{Buffer, Heap};
 use super::message::{GiveBack, Message};
 use super::sync::Bell;
 use crate::HeapStorage;
 use crate::tuning::{LOOKUP_INTERVALS, NO_SLEEP_POLLS, SHORT_SLEEP};
 use crate::wait::now;
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::time::Duration;
 use pombo_kernel::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Unobserved};
 use pombo_kernel::channel::{Channel, WaitSet};
 use pombo_kernel::mailbox::{
-    self, Address, Error, Letter, Name, Posted, Sent, SizeClasses, System, Tokens, Want,
+    self, Address, Error, Letter, Name, Posted, Request, Sent, SizeClasses, System, Tokens, Want,
 };
 use pombo_kernel::matching::Binned;
 use pombo_kernel::prelude::U64;
@@ -39,12 +38,10 @@ pub const fn fingerprint(classes: SizeClasses) -> u64 {
 
 type Core<L> = System<L, Heap, Mailing>;
 
-/// The mailboxes of a process, shared by its threads.
-pub struct Mailboxes<L: Channel>(Arc<Shared<L>>);
+type Shared<L> = Arc<HandOver<Core<L>>>;
 
-struct Shared<L: Channel> {
-    core: HandOver<Core<L>>,
-}
+/// The mailboxes of a process, shared by its threads.
+pub struct Mailboxes<L: Channel>(Shared<L>);
 
 impl<L: Channel> Clone for Mailboxes<L> {
     fn clone(&self) -> Self {
@@ -86,9 +83,9 @@ impl<L: Channel> Driven for Core<L> {
     }
 }
 
-impl<L: Channel + Send> GiveBack for Shared<L> {
+impl<L: Channel + Send> GiveBack for HandOver<Core<L>> {
     fn give_back(&self, letter: Letter<Buffer>) {
-        self.core.with(|core| core.give_back(letter));
+        self.with(|core| core.give_back(letter));
     }
 }
 
@@ -104,24 +101,24 @@ impl<L: Channel + Send> Mailboxes<L> {
     /// # Errors
     /// [`Error::Kernel`]: the channel has more than 1024 processes.
     pub fn new(channel: L, classes: SizeClasses) -> Result<Self, Error> {
-        let core = HandOver::new(System::new(channel, classes)?);
-        Ok(Mailboxes(Arc::new(Shared { core })))
+        let system = System::new(channel, classes)?;
+        Ok(Mailboxes(Arc::new(HandOver::new(system))))
     }
 
     /// Lets the first so many processes alone keep names: where others join the job later. All processes choose the same
     /// number, before the first mailbox.
     pub fn set_keepers(&self, keepers: usize) {
-        self.0.core.with(|core| core.set_keepers(keepers));
+        self.0.with(|core| core.set_keepers(keepers));
     }
 
     /// Returns the number of this process.
     pub fn me(&self) -> Peer {
-        self.0.core.with(|core| core.me())
+        self.0.with(|core| core.me())
     }
 
     /// Returns the number of processes.
     pub fn peers(&self) -> usize {
-        self.0.core.with(|core| core.peers())
+        self.0.with(|core| core.peers())
     }
 
     /// Creates a mailbox, from which threads of this process retrieve. Waits for the process that keeps the name.
@@ -131,20 +128,9 @@ impl<L: Channel + Send> Mailboxes<L> {
     /// keeper of the name made no call in that time; [`Error::Kernel`]: the keeper is lost.
     pub fn create(&self, name: &str, timeout: Duration) -> Result<Mailbox<L>, Error> {
         let name = Name::new(name)?;
-        let (address, request) = self.0.core.with(|core| core.create(name))?;
-        let created = self.0.core.wait_for(
-            after(timeout),
-            |core| core.created(address, &request).transpose(),
-            || Want::Reply(request),
-        );
-        match created {
-            Ok(Some(())) => Ok(self.mailbox(address, true)),
-            Ok(None) => {
-                self.0.core.with(|core| core.abandon(address, &request));
-                Err(Error::TimedOut)
-            }
-            Err(error) => Err(error),
-        }
+        let request = self.0.with(|core| core.create(name))?;
+        let address = self.answer(&request, after(timeout))?;
+        Ok(self.mailbox(address.ok_or(Error::TimedOut)?, true))
     }
 
     /// Finds the mailbox of a name, which a thread of any process has created or will create in that time.
@@ -152,32 +138,18 @@ impl<L: Channel + Send> Mailboxes<L> {
     /// # Errors
     /// [`Error::BadName`], [`Error::NoSuchName`]; [`Error::Kernel`]: the process that keeps the name is lost.
     pub fn clone_mailbox(&self, name: &str, timeout: Duration) -> Result<Mailbox<L>, Error> {
-        let name = Name::new(name)?;
-        let deadline = after(timeout);
+        let (name, deadline) = (Name::new(name)?, after(timeout));
         let mut interval = *LOOKUP_INTERVALS.start();
         loop {
-            let request = self.0.core.with(|core| core.lookup(name))?;
-            let found = self.0.core.wait_for(
-                deadline,
-                |core| core.found(&request).transpose(),
-                || Want::Reply(request),
-            );
-            match found {
+            let request = self.0.with(|core| core.lookup(name))?;
+            match self.answer(&request, deadline) {
                 Ok(Some(address)) => return Ok(self.mailbox(address, false)),
-                Ok(None) => {
-                    self.0.core.with(|core| core.withdraw(&request));
-                    return Err(Error::NoSuchName);
-                }
-                Err(Error::NoSuchName) => {}
-                Err(error) => return Err(error),
+                Err(Error::NoSuchName) if deadline.is_none_or(|deadline| now() < deadline) => {}
+                other => return Err(other.err().unwrap_or(Error::NoSuchName)),
             }
-            if deadline.is_some_and(|deadline| now() >= deadline) {
-                return Err(Error::NoSuchName);
-            }
-            let again = now() + interval;
-            let until = Some(deadline.map_or(again, |deadline| deadline.min(again)));
+            let again = deadline.unwrap_or(u64::MAX).min(now() + interval);
             let nothing = |_: &mut Core<L>| Ok(None::<()>);
-            self.0.core.wait_for(until, nothing, || Want::Nothing)?;
+            self.0.wait_for(Some(again), nothing, || Want::Nothing)?;
             interval = (2 * interval).min(*LOOKUP_INTERVALS.end());
         }
     }
@@ -191,6 +163,16 @@ impl<L: Channel + Send> Mailboxes<L> {
         }
     }
 
+    /// Waits for the answer to a request, which is given up at the deadline.
+    fn answer(&self, request: &Request, deadline: Option<u64>) -> Result<Option<Address>, Error> {
+        let found = |core: &mut Core<L>| core.found(request).transpose();
+        let answer = self.0.wait_for(deadline, found, || Want::Reply(*request))?;
+        if answer.is_none() {
+            self.0.with(|core| core.withdraw(request));
+        }
+        Ok(answer)
+    }
+
     /// Makes progress for all threads until `is_over` says so, which is asked after every event and every
     /// [`Self::wake`]: for a receiver thread.
     ///
@@ -198,13 +180,13 @@ impl<L: Channel + Send> Mailboxes<L> {
     /// [`Error::Kernel`] when the channel is broken.
     pub fn serve(&self, is_over: impl Fn() -> bool) -> Result<(), Error> {
         let over = |_: &mut Core<L>| Ok(is_over().then_some(()));
-        self.0.core.wait_for(None, over, || Want::Nothing)?;
+        self.0.wait_for(None, over, || Want::Nothing)?;
         Ok(())
     }
 
     /// Makes every thread that waits, or serves, look again whether that is over.
     pub fn wake(&self) {
-        self.0.core.wake_all();
+        self.0.wake_all();
     }
 
     /// Waits until the channel has taken all that was due, and `is_settled` says that it has delivered that: before the
@@ -213,23 +195,30 @@ impl<L: Channel + Send> Mailboxes<L> {
     /// # Errors
     /// [`Error::Kernel`] when the channel is broken.
     pub fn settle(&self, mut is_settled: impl FnMut(&mut L) -> bool) -> Result<(), Error> {
-        let settled = |core: &mut Core<L>| {
+        // No event tells of it, so this thread looks again and again, whoever makes progress.
+        let mut settled = |core: &mut Core<L>| {
             let over = core.is_flushed() && is_settled(core.channel_mut());
             Ok(over.then_some(()))
         };
-        self.0.core.poll_for(settled)
+        loop {
+            let soon = Some(now() + SHORT_SLEEP);
+            let over = self.0.wait_for(soon, &mut settled, || Want::Nothing)?;
+            if over.is_some() {
+                return Ok(());
+            }
+        }
     }
 
     /// Runs `f` with the channel. Sending on it directly breaks the kernel's order.
     pub fn with_channel<R>(&self, f: impl FnOnce(&mut L) -> R) -> R {
-        self.0.core.with(|core| f(core.channel_mut()))
+        self.0.with(|core| f(core.channel_mut()))
     }
 }
 
 /// A mailbox: threads of any process post to it, those of the process that created it retrieve. Dropping the one that
 /// [`Mailboxes::create`] returned destroys it; dropping a clone does nothing.
 pub struct Mailbox<L: Channel + Send> {
-    shared: Arc<Shared<L>>,
+    shared: Shared<L>,
     address: Address,
     is_owner: bool,
 }
@@ -238,8 +227,8 @@ impl<L: Channel + Send> Clone for Mailbox<L> {
     fn clone(&self) -> Self {
         Mailbox {
             shared: self.shared.clone(),
-            address: self.address,
             is_owner: false,
+            ..*self
         }
     }
 }
@@ -247,7 +236,7 @@ impl<L: Channel + Send> Clone for Mailbox<L> {
 impl<L: Channel + Send> Drop for Mailbox<L> {
     fn drop(&mut self) {
         if self.is_owner {
-            let destroyed = self.shared.core.with(|core| core.destroy(self.address));
+            let destroyed = self.shared.with(|core| core.destroy(self.address));
             // Only its owner destroys it.
             debug_assert!(destroyed.is_ok());
         }
@@ -275,77 +264,72 @@ impl<L: Channel + Send> Mailbox<L> {
     /// # Errors
     /// As [`Self::post`]; [`Error::MailboxFull`]: the message was not posted.
     pub fn post_timeout(&self, message: &mut Message, timeout: Duration) -> Result<(), Error> {
-        self.post_before(message, Some(after(timeout)))
+        self.post_before(message, after(timeout))
     }
 
     #[inline]
-    fn post_before(
-        &self,
-        message: &mut Message,
-        deadline: Option<Option<u64>>,
-    ) -> Result<(), Error> {
-        let packed = core::mem::take(&mut message.packed);
-        let core = &self.shared.core;
-        match core.with(|core| core.post(self.address, packed)) {
-            Ok(Posted::Done(packed)) => {
-                message.packed = packed;
-                Ok(())
-            }
-            Ok(Posted::Waiting(sent)) => self.wait_sent(&sent, message, deadline.flatten()),
-            Err((packed, error)) => {
-                message.packed = packed;
-                Err(error)
-            }
-        }
+    fn post_before(&self, message: &mut Message, deadline: Option<u64>) -> Result<(), Error> {
+        let packed = message.take_packed(false);
+        let (packed, outcome) = match self
+            .shared
+            .with(|core| core.post(self.address, packed, false))
+        {
+            Ok(Posted::Done(packed)) => (packed, Ok(())),
+            Ok(Posted::Waiting(sent)) => return self.wait_sent(sent, message, deadline),
+            Err((packed, error)) => (packed, Err(error)),
+        };
+        message.packed = packed;
+        outcome
     }
 
     #[cold]
     fn wait_sent(
         &self,
-        sent: &Sent,
+        sent: Sent,
         message: &mut Message,
         deadline: Option<u64>,
     ) -> Result<(), Error> {
-        let core = &self.shared.core;
-        let left = core.wait_for(deadline, |core| Ok(core.posted(sent)), || Want::Sent(*sent));
+        let posted = |core: &mut Core<L>| Ok(core.posted(&sent));
+        let left = self.shared.wait_for(deadline, posted, || Want::Sent(sent));
         let (packed, outcome) = match left {
             Ok(Some(left)) => left,
             failed => {
                 let error = failed.err().unwrap_or(Error::MailboxFull);
+                let back = |packed| (packed, Err(error));
                 // The message may have left in between.
-                core.with(|core| match core.posted(sent) {
-                    Some(left) => left,
-                    None => (core.take_back(sent).unwrap_or_default(), Err(error)),
-                })
+                let left = self.shared.with(|core| match core.posted(&sent) {
+                    None => core.take_back(&sent).map(back),
+                    left => left,
+                });
+                left.ok_or(error)?
             }
         };
         message.packed = packed;
         outcome
     }
 
-    /// Posts a message of any length, without waiting: the ticket has it until it has left, which it does when its mailbox
-    /// is retrieved from and this process makes progress.
+    /// Posts a message of any length, without waiting: the ticket has what is packed until it has left, which it does when
+    /// its mailbox is retrieved from and this process makes progress.
     ///
     /// # Errors
-    /// [`Error::Vanished`], [`Error::Kernel`]; the message comes back.
-    pub fn post_large(
-        &self,
-        mut message: Message,
-    ) -> Result<LargeTicket<L>, Box<(Message, Error)>> {
-        let packed = core::mem::take(&mut message.packed);
-        let posted = self
+    /// [`Error::Vanished`], [`Error::Kernel`]; the message stays as it is.
+    pub fn post_large(&self, message: &mut Message) -> Result<LargeTicket<L>, Error> {
+        let packed = message.take_packed(true);
+        match self
             .shared
-            .core
-            .with(|core| core.post_large(self.address, packed));
-        match posted {
-            Ok(sent) => Ok(LargeTicket {
-                shared: self.shared.clone(),
-                sent: Some(sent),
-                message,
-            }),
+            .with(|core| core.post(self.address, packed, true))
+        {
+            Ok(posted) => {
+                let shared = self.shared.clone();
+                let sent = match posted {
+                    Posted::Waiting(sent) => Some(sent),
+                    Posted::Done(_) => None,
+                };
+                Ok(LargeTicket { shared, sent })
+            }
             Err((packed, error)) => {
                 message.packed = packed;
-                Err(Box::new((message, error)))
+                Err(error)
             }
         }
     }
@@ -370,19 +354,18 @@ impl<L: Channel + Send> Mailbox<L> {
 
     #[inline]
     fn retrieve_before(&self, message: &mut Message, deadline: Option<u64>) -> Result<(), Error> {
-        let core = &self.shared.core;
-        if let Some((letter, owner)) = message.take_letter(&self.shared) {
-            let next = core.with_time(|core, time| core.exchange(self.address, letter, time))?;
-            if let Some(letter) = next {
-                message.set_letter(letter, owner);
-                return Ok(());
-            }
+        if let Some((letter, owner)) = message.take_letter(&self.shared)
+            && let Some(letter) = self
+                .shared
+                .with_time(|core, time| core.exchange(self.address, letter, time))?
+        {
+            message.set_letter(letter, owner);
+            return Ok(());
         }
-        let retrieved = self.shared.core.wait_for(
-            deadline,
-            |core| core.retrieve(self.address),
-            || Want::Message(self.address),
-        )?;
+        let next = |core: &mut Core<L>| core.retrieve(self.address);
+        let retrieved = self
+            .shared
+            .wait_for(deadline, next, || Want::Message(self.address))?;
         message.set_letter(retrieved.ok_or(Error::TimedOut)?, self.shared.clone());
         Ok(())
     }
@@ -392,27 +375,19 @@ impl<L: Channel + Send> Mailbox<L> {
     /// # Errors
     /// As [`Self::retrieve`].
     pub fn try_retrieve(&self, message: &mut Message) -> Result<bool, Error> {
-        message.give_back();
-        let letter = self.shared.core.with(|core| {
-            core.progress()?;
-            core.retrieve(self.address)
-        })?;
-        let found = letter.is_some();
-        if let Some(letter) = letter {
-            message.set_letter(letter, self.shared.clone());
+        match self.retrieve_timeout(message, Duration::ZERO) {
+            Err(Error::TimedOut) => Ok(false),
+            retrieved => retrieved.map(|()| true),
         }
-        Ok(found)
     }
 
     /// Provides the buffers for messages of `len` bytes before the first of them comes, which otherwise does it.
     ///
     /// # Errors
-    /// [`Error::NotHere`], [`Error::Vanished`].
-    pub fn provide(&self, len: usize) -> Result<(), Error> {
+    /// As [`Self::tokens`].
+    pub fn provide(&self, len: usize) -> Result<Tokens, Error> {
         self.shared
-            .core
-            .with(|core| core.provide(self.address, len))?;
-        Ok(())
+            .with(|core| core.tokens(self.address, len, true))
     }
 
     /// Returns the tokens of the size class of messages of `len` bytes.
@@ -420,23 +395,24 @@ impl<L: Channel + Send> Mailbox<L> {
     /// # Errors
     /// [`Error::NotHere`], [`Error::Vanished`], [`Error::TooLong`].
     pub fn tokens(&self, len: usize) -> Result<Tokens, Error> {
-        self.shared.core.with(|core| core.tokens(self.address, len))
+        self.shared
+            .with(|core| core.tokens(self.address, len, false))
     }
 }
 
 /// A large message that is posted. Dropping it takes the message back, if nobody has begun to retrieve it.
 #[must_use = "dropping it takes the message back"]
 pub struct LargeTicket<L: Channel + Send> {
-    shared: Arc<Shared<L>>,
+    shared: Shared<L>,
     sent: Option<Sent>,
-    message: Message,
 }
 
 impl<L: Channel + Send> LargeTicket<L> {
     /// Waits until the message was retrieved, and returns it to be used again.
     ///
     /// # Errors
-    /// [`Error::Vanished`]; [`Error::Kernel`]: the process of the mailbox is lost.
+    /// [`Error::Vanished`]: the mailbox was destroyed, perhaps after the message was retrieved; [`Error::Kernel`]: its
+    /// process is lost.
     pub fn wait(mut self) -> Result<Message, Error> {
         let retrieved = self.wait_before(None)?;
         retrieved.ok_or(Error::TimedOut)
@@ -454,22 +430,22 @@ impl<L: Channel + Send> LargeTicket<L> {
         let Some(sent) = self.sent else {
             return Ok(None);
         };
-        let core = &self.shared.core;
-        let left = core.wait_for(deadline, |core| Ok(core.posted(&sent)), || Want::Sent(sent))?;
-        let Some((packed, outcome)) = left else {
+        let posted = |core: &mut Core<L>| Ok(core.posted(&sent));
+        let Some((packed, outcome)) = self
+            .shared
+            .wait_for(deadline, posted, || Want::Sent(sent))?
+        else {
             return Ok(None);
         };
         self.sent = None;
-        self.message.packed = packed;
-        outcome.map(|()| Some(core::mem::take(&mut self.message)))
+        outcome.map(|()| Some(Message::of(packed)))
     }
 }
 
 impl<L: Channel + Send> Drop for LargeTicket<L> {
     fn drop(&mut self) {
         if let Some(sent) = self.sent.take() {
-            let back: Option<Packed> = self.shared.core.with(|core| core.take_back(&sent));
-            drop(back);
+            self.shared.with(|core| drop(core.take_back(&sent)));
         }
     }
 }

@@ -2,9 +2,8 @@
 
 use super::heap::{Buffer, Heap, Packed};
 use alloc::sync::Arc;
-use core::fmt;
 use pombo_kernel::Peer;
-use pombo_kernel::mailbox::{self, Buffers, Error, Letter, Unpacker, Value};
+use pombo_kernel::mailbox::{self, Buffers, Error, Letter, Pack, Unpack};
 
 /// Where the buffers of retrieved messages return to.
 pub(super) trait GiveBack: Send + Sync {
@@ -17,7 +16,7 @@ pub(super) trait GiveBack: Send + Sync {
 #[derive(Default)]
 pub struct Message {
     pub(super) packed: Packed,
-    letter: Option<(Letter<Buffer>, Arc<dyn GiveBack>)>,
+    letter: Option<Owned>,
     /// The place of the next value to unpack.
     at: usize,
 }
@@ -28,128 +27,57 @@ impl Message {
         Self::default()
     }
 
-    /// Adds a value.
+    /// Creates a message of what has come back.
+    pub(super) fn of(packed: Packed) -> Self {
+        let mut message = Self::new();
+        message.packed = packed;
+        message
+    }
+
+    /// Takes what is packed, to be posted.
+    pub(super) fn take_packed(&mut self, is_large: bool) -> Packed {
+        let bytes = core::mem::take(&mut self.packed.bytes);
+        Packed { bytes, is_large }
+    }
+
+    /// Adds a value: a number, a slice of numbers, or a text.
     #[inline]
-    pub fn pack<T: Value>(&mut self, value: T) -> &mut Self {
-        mailbox::pack(value, |bytes| self.packed.0.extend_from_slice(bytes));
+    pub fn pack(&mut self, value: impl Pack) -> &mut Self {
+        value.pack(|bytes| self.packed.bytes.extend_from_slice(bytes));
         self
-    }
-
-    /// Adds the values of a slice.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] if they are 2^32 or more.
-    pub fn pack_slice<T: Value>(&mut self, values: &[T]) -> Result<&mut Self, Error> {
-        let put = |bytes: &[u8]| self.packed.0.extend_from_slice(bytes);
-        let fits = mailbox::pack_slice(values, put);
-        self.fits(fits, values.len())
-    }
-
-    /// Adds bytes: a slice of `u8`, in one piece.
-    ///
-    /// # Errors
-    /// As [`Self::pack_slice`].
-    pub fn pack_bytes(&mut self, bytes: &[u8]) -> Result<&mut Self, Error> {
-        let put = |piece: &[u8]| self.packed.0.extend_from_slice(piece);
-        let fits = mailbox::pack_bytes(bytes, put);
-        self.fits(fits, bytes.len())
-    }
-
-    /// Adds a text.
-    ///
-    /// # Errors
-    /// As [`Self::pack_slice`].
-    pub fn pack_text(&mut self, text: &str) -> Result<&mut Self, Error> {
-        let put = |piece: &[u8]| self.packed.0.extend_from_slice(piece);
-        let fits = mailbox::pack_text(text, put);
-        self.fits(fits, text.len())
-    }
-
-    fn fits(&mut self, fits: bool, len: usize) -> Result<&mut Self, Error> {
-        let limit = u32::MAX as usize;
-        match fits {
-            true => Ok(self),
-            false => Err(Error::TooLong { len, limit }),
-        }
     }
 
     /// Returns the number of bytes to post.
     pub fn packed_len(&self) -> usize {
-        self.packed.0.len()
+        self.packed.bytes.len()
     }
 
     /// Returns the process that posted the retrieved message.
     pub fn from(&self) -> Option<Peer> {
-        self.letter.as_ref().map(|(letter, _)| letter.from)
+        Some(self.letter.as_ref()?.0.from)
     }
 
     /// Returns the retrieved message's bytes, in the buffer of the mailbox; none if nothing was retrieved.
     pub fn bytes(&self) -> &[u8] {
-        match &self.letter {
-            Some((letter, _)) => Heap::bytes(&letter.buffer),
-            None => &[],
-        }
+        let letter = self.letter.as_ref();
+        letter.map_or(&[], |(letter, _)| Heap::bytes(&letter.buffer))
     }
 
-    /// Returns the next value of the retrieved message.
+    /// Returns the next value of the retrieved message: a number, the [`Numbers`](mailbox::Numbers) of a slice, or, where
+    /// they lie in the mailbox's buffer, bytes (`&[u8]`) or a text (`&str`).
     ///
     /// # Errors
     /// [`Error::WrongType`], [`Error::NoMoreValues`], [`Error::Malformed`]; the value stays the next one.
     #[inline]
-    pub fn unpack<T: Value>(&mut self) -> Result<T, Error> {
-        self.read(|values| values.value())
-    }
-
-    /// Copies the next values into a slice of exactly their number, which [`Self::count`] tells.
-    ///
-    /// # Errors
-    /// As [`Self::unpack`], and [`Error::WrongCount`].
-    pub fn unpack_slice<T: Value>(&mut self, into: &mut [T]) -> Result<(), Error> {
-        self.read(|values| values.slice(into))
-    }
-
-    /// Returns the number of values of the slice that is next.
-    ///
-    /// # Errors
-    /// As [`Self::unpack`].
-    pub fn count<T: Value>(&self) -> Result<usize, Error> {
-        Unpacker::new(self.bytes(), self.at).count::<T>()
-    }
-
-    /// Returns the next bytes, where they lie in the mailbox's buffer.
-    ///
-    /// # Errors
-    /// As [`Self::unpack`].
-    pub fn unpack_bytes(&mut self) -> Result<&[u8], Error> {
-        let mut values = Unpacker::new(self.bytes(), self.at);
-        let len = values.bytes()?.len();
-        self.at = values.at();
-        Ok(&self.bytes()[self.at - len..self.at])
-    }
-
-    /// Returns the next text, where it lies in the mailbox's buffer.
-    ///
-    /// # Errors
-    /// As [`Self::unpack`].
-    pub fn unpack_text(&mut self) -> Result<&str, Error> {
-        let at = self.at;
-        self.read(|values| values.text().map(drop))?;
-        Unpacker::new(self.bytes(), at).text()
-    }
-
-    fn read<R>(
-        &mut self,
-        f: impl FnOnce(&mut Unpacker<'_>) -> Result<R, Error>,
-    ) -> Result<R, Error> {
-        let mut values = Unpacker::new(self.bytes(), self.at);
-        let value = f(&mut values)?;
-        self.at = values.at();
-        Ok(value)
+    pub fn unpack<'a, V: Unpack<'a>>(&'a mut self) -> Result<V, Error> {
+        let letter = self.letter.as_ref();
+        let bytes = letter.map_or(&[][..], |(letter, _)| Heap::bytes(&letter.buffer));
+        mailbox::unpack(bytes, &mut self.at)
     }
 
     /// Empties the message: the buffer returns to its mailbox, and nothing is to post.
     pub fn clear(&mut self) {
-        self.packed.0.clear();
+        self.packed.bytes.clear();
         self.give_back();
     }
 
@@ -161,22 +89,18 @@ impl Message {
         }
     }
 
-    /// Returns the letter if it belongs to that owner; that of another one returns to its mailbox.
+    /// Takes the letter if it belongs to that owner; that of another one returns to its mailbox.
     #[inline]
-    pub(super) fn take_letter<O: GiveBack>(
-        &mut self,
-        owner: &Arc<O>,
-    ) -> Option<(Letter<Buffer>, Arc<dyn GiveBack>)> {
-        let is_its =
-            |its: &Arc<dyn GiveBack>| core::ptr::addr_eq(Arc::as_ptr(its), Arc::as_ptr(owner));
-        if self.letter.as_ref().is_some_and(|(_, its)| !is_its(its)) {
-            self.give_back();
-        }
+    pub(super) fn take_letter<O>(&mut self, owner: &Arc<O>) -> Option<Owned> {
         self.at = 0;
-        self.letter.take()
+        let letter = self
+            .letter
+            .take_if(|(_, its)| core::ptr::addr_eq(Arc::as_ptr(its), Arc::as_ptr(owner)));
+        self.give_back();
+        letter
     }
 
-    /// Takes the letter.
+    /// Refers to a letter.
     #[inline]
     pub(super) fn set_letter(&mut self, letter: Letter<Buffer>, owner: Arc<dyn GiveBack>) {
         self.give_back();
@@ -184,20 +108,11 @@ impl Message {
     }
 }
 
+/// A letter, and where it returns to.
+pub(super) type Owned = (Letter<Buffer>, Arc<dyn GiveBack>);
+
 impl Drop for Message {
     fn drop(&mut self) {
         self.give_back();
-    }
-}
-
-impl fmt::Debug for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut fields = f.debug_struct("Message");
-        fields.field("packed", &self.packed.0.len());
-        fields.field(
-            "retrieved",
-            &self.letter.as_ref().map(|(letter, _)| letter.from),
-        );
-        fields.finish()
     }
 }

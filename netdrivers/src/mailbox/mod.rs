@@ -12,13 +12,13 @@
 //!     scope.spawn(|| {
 //!         let orders = mailboxes.clone_mailbox("orders", Duration::from_secs(10))?;
 //!         let mut message = Message::new();
-//!         message.pack(3_u32).pack_text("pigeons")?;
+//!         message.pack(3_u32).pack("pigeons");
 //!         orders.post(&mut message)
 //!     });
 //!     let mut message = Message::new();
 //!     orders.retrieve(&mut message)?;
 //!     assert_eq!(message.unpack::<u32>()?, 3);
-//!     assert_eq!(message.unpack_text()?, "pigeons");
+//!     assert_eq!(message.unpack::<&str>()?, "pigeons");
 //!     Ok(())
 //! })
 //! # }
@@ -32,8 +32,8 @@
 //! # Back-pressure
 //!
 //! A post returns when the message has left. If its mailbox has no free buffer of the size class, the other process keeps
-//! some messages for each sender (of 2048 in all, divided evenly); then posts wait, until [`Error::MailboxFull`] if they
-//! have a time-out. Messages of other classes and to other mailboxes pass those that wait, but of one thread only what it
+//! some messages for each sender (of 2048 in all, divided evenly); then posts wait, until [`Error::MailboxFull`] when
+//! their time is over. Messages of other classes and to other mailboxes pass those that wait, but of one thread only what it
 //! posts from another call: threads that must not wait for each other use time-outs.
 
 mod hand_over;
@@ -45,4 +45,6 @@ mod sync;
 pub use heap::{Buffer, Heap, Packed};
 pub use mailboxes::{LargeTicket, Mailbox, Mailboxes, Mailing, fingerprint};
 pub use message::Message;
-pub use pombo_kernel::mailbox::{Error, MAX_NAME, Name, SizeClasses, Tokens, Value};
+pub use pombo_kernel::mailbox::{
+    Error, MAX_NAME, Number, Numbers, Pack, SizeClasses, Tokens, Unpack,
+};

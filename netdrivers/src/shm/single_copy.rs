@@ -113,10 +113,10 @@ impl Shm {
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
         let refused = ChannelError::TooLong { limit: FRAME_LIMIT };
-        let [head, payload] = parts else {
+        let Some((payload, heads)) = parts.split_last() else {
             return Err(refused);
         };
-        let len = head.len() + DESCRIPTOR_LEN;
+        let len = heads.iter().map(Part::len).sum::<usize>() + DESCRIPTOR_LEN;
         if cookie == Cookie::COPY
             || len > FRAME_LIMIT
             || !self.supports_single_copy(to, payload.len())
@@ -131,7 +131,14 @@ impl Shm {
         if connection.closed {
             return Err(ChannelError::PeerLost(to));
         }
-        let number = match connection.expose(len, &[*head, Part::Bytes(&descriptor)]) {
+        let descriptor = Part::Bytes(&descriptor);
+        let exposed = match *heads {
+            [head] => connection.expose(len, &[head, descriptor]),
+            // The first is the number of the port.
+            [port, head] => connection.expose(len, &[port, head, descriptor]),
+            _ => return Err(refused),
+        };
+        let number = match exposed {
             Ok(number) => number,
             Err(error) => return Err(self.ring_failed(to, error)),
         };

@@ -1,7 +1,13 @@
 //! Creation, cloning and the end of mailboxes.
 
 use super::*;
-use pombo_netdrivers::mailbox::Error;
+use pombo_kernel::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Unobserved};
+use pombo_kernel::mailbox::{Address, Name, System};
+use pombo_kernel::matching::Binned;
+use pombo_kernel::prelude::U64;
+use pombo_kernel::{Capacities, Composition};
+use pombo_netdrivers::HeapStorage;
+use pombo_netdrivers::mailbox::{Error, Heap};
 
 #[test]
 fn a_name_is_found_from_everywhere_and_given_once() {
@@ -20,7 +26,7 @@ fn a_name_is_found_from_everywhere_and_given_once() {
                 clone.post(&mut message(name.as_bytes())).expect("posted");
             }
             for _ in 0..3 {
-                let text = retrieve(&mine).unpack_bytes().map(<[u8]>::to_vec);
+                let text = retrieve(&mine).unpack::<&[u8]>().map(<[u8]>::to_vec);
                 assert_eq!(text, Ok(name.as_bytes().to_vec()));
             }
         }
@@ -145,4 +151,78 @@ fn a_lost_process_is_an_error() {
     world.pop();
     let lost = world[0].create(name, LONG).err();
     assert!(matches!(lost, Some(Error::Kernel(_))), "{lost:?}");
+}
+
+/// The core, with tables of 24 places.
+type Small = System<
+    Loopback,
+    Heap,
+    Composition<
+        U64,
+        Rendezvous<64>,
+        Binned,
+        HeapStorage,
+        Capacities<24, 8, 64, 4>,
+        Unobserved,
+        NoDatatypes,
+        Homogeneous,
+        Buffered,
+    >,
+>;
+
+/// Creates a mailbox in the last of these processes, while all make progress.
+fn create(world: &mut [Small], name: &str) -> Result<Address, Error> {
+    let last = world.len() - 1;
+    let request = world[last].create(Name::new(name)?)?;
+    loop {
+        for process in &mut *world {
+            process.progress()?;
+        }
+        if let Some(answer) = world[last].found(&request) {
+            return answer;
+        }
+    }
+}
+
+/// A keeper whose table is full has room again when a process is lost whose names it keeps.
+#[test]
+fn the_names_of_a_lost_process_make_room() {
+    let channels = Loopback::world(3).into_iter();
+    let systems = channels.map(|channel| Small::new(channel, SizeClasses::new(3, 1)));
+    let mut world: Vec<_> = systems.map(|system| system.expect("it fits")).collect();
+    // Names that the first keeps: it needs nobody's help for them.
+    let mut kept = Vec::new();
+    for number in 0.. {
+        let name = format!("name {number}");
+        let request = world[0]
+            .create(Name::new(&name).expect("short"))
+            .expect("room");
+        for _ in 0..4 {
+            world[0].progress().expect("it works");
+        }
+        if let Some(Ok(address)) = world[0].found(&request) {
+            world[0].destroy(address).expect("live");
+            kept.push(name);
+        } else {
+            world[0].withdraw(&request);
+        }
+        if kept.len() == 26 {
+            break;
+        }
+        for process in (0..4).flat_map(|_| 0..3) {
+            world[process].progress().expect("it works");
+        }
+    }
+    let names: [&[String]; 3] = [&kept[..14], &kept[14..24], &kept[24..]];
+    for name in names[0] {
+        create(&mut world, name).expect("room");
+    }
+    let lost = world.pop();
+    for name in names[1] {
+        create(&mut world, name).expect("room");
+    }
+    assert_eq!(create(&mut world, &names[2][0]), Err(Error::TooManyNames));
+    drop(lost);
+    create(&mut world, &names[2][1]).expect("room again");
+    create(&mut world, &names[0][0]).expect("the name is free again");
 }

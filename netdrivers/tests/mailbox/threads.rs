@@ -130,7 +130,7 @@ fn a_buffer_is_used_again_in_order() {
             let mut sent = Message::new();
             sent.pack(number);
             if number % classes == 1 {
-                sent.pack_bytes(&[7; 90]).expect("short");
+                sent.pack(&[7_u8; 90][..]);
             }
             mailbox.post(&mut sent).expect("posted");
         }

@@ -133,7 +133,7 @@ impl Kernel {
             .0
             .posted_pattern(ticket)
             .map(|pattern| pattern.context());
-        let header = self.0.header(ticket).map(|header| header.context.get());
+        let header = self.0.envelope(ticket).map(|it| it.header().context.get());
         if let Some(Loan::Sent(_)) = self.0.release(ticket) {
             // The receiver may be about to read the send buffer by single copy.
             self.0.channel_mut().memory().revoke_single_copy();

@@ -102,7 +102,12 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
         table::markdown(&results, &machine, file).map_err(Error::file("write", path))?;
     }
     if let Some((file, path)) = svg {
-        plot::write(&results, &machine, file).map_err(Error::file("write", path))?;
+        let write = if options.layers {
+            layers::plot::write(&results, &machine, file)
+        } else {
+            plot::write(&results, &machine, file)
+        };
+        write.map_err(Error::file("write", path))?;
     }
     let is_well = is_whole && !(options.strict && is_short);
     Ok(if is_well { 0 } else { 1 })

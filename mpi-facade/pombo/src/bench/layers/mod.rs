@@ -1,9 +1,10 @@
 //! `pombo bench --layers`: what the machine needs for a message between two ranks, and what each layer adds. Raw memory
-//! and MPI are measured by programs, driver and kernel by threads of this process, over the same driver and in the same
-//! composition. Only `bench` uses it.
+//! and MPI are measured by programs, driver, kernel and mailboxes by threads of this process, over the same driver. Only `bench` uses it.
 
 mod endpoints;
+mod mailboxes;
 mod pair;
+pub(super) mod plot;
 mod raw;
 
 use std::io;
@@ -80,6 +81,9 @@ pub(super) fn measure(
     let meaning = "blocking sends and receives with MPI's header and composition";
     names.push(("kernel", meaning.to_owned()));
     layers.push(Layer::Threads(endpoints::kernel));
+    let meaning = "messages that are packed, posted, retrieved and unpacked";
+    names.push(("mailboxes", meaning.to_owned()));
+    layers.push(Layer::Threads(mailboxes::mailboxes));
     match Session::start(jobs, library.program(), 2, library.launch(2, cores, None)) {
         Ok(session) => {
             names.push(("MPI", session.version.clone()));

@@ -26,7 +26,7 @@ pub(super) struct RawCopy {
 
 pub(super) const COPIES: [RawCopy; 4] = [
     RawCopy {
-        name: "mailbox",
+        name: "mail",
         meaning: "raw lines that hold payload and a sequence word",
         macro_name: "MAILBOX",
         most: 1 << 10,
