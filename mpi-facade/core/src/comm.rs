@@ -9,7 +9,7 @@ pub mod intercommunicator;
 pub mod split_type;
 
 use crate::attribute::list::Attributes;
-use crate::collective::algorithm::{Algorithms, KINDS, set_hint};
+use crate::collective::algorithm::{Algorithms, KINDS, LastMethods, set_hint};
 use crate::constants::*;
 use crate::error::{Class, Error, Kind};
 use crate::hosts::HostLayout;
@@ -59,6 +59,8 @@ pub(crate) struct CommRecord {
     hints: InfoList,
     /// The algorithms of collective operations that the hints name.
     pub(crate) algorithms: Algorithms,
+    /// How the last blocking calls were carried out.
+    pub(crate) last_methods: LastMethods,
     /// The attributes of the program.
     pub(crate) attributes: Attributes,
     /// Number of persistent requests of neighbourhoods so far.
@@ -122,6 +124,7 @@ impl CommRecord {
             name: None,
             hints: InfoList::default(),
             algorithms: Algorithms::default(),
+            last_methods: LastMethods::default(),
             attributes: Attributes::default(),
             persistent_neighbourhoods: 0,
             topology: None,
@@ -163,6 +166,7 @@ impl CommRecord {
             name: None,
             hints: self.hints.clone(),
             algorithms: self.algorithms,
+            last_methods: LastMethods::default(),
             attributes: Attributes::default(),
             persistent_neighbourhoods: 0,
             topology: self.topology.clone(),
@@ -185,6 +189,7 @@ impl CommRecord {
 
     /// Sets the hints of the program; those that are not among these stay.
     pub(crate) fn set_hints(&mut self, hints: &InfoList) {
+        self.last_methods = LastMethods::default();
         for (key, value) in hints.iter() {
             self.hints.set(key, value);
             set_hint(&mut self.algorithms, key, value);

@@ -332,6 +332,22 @@ impl Algorithm {
 /// The algorithms that the hints of a communicator name, in the order of the table.
 pub(crate) type Algorithms = [Option<Algorithm>; KINDS];
 
+/// How a blocking call is carried out.
+#[derive(Clone, Copy)]
+pub(crate) enum Method {
+    /// It runs over shared memory, in this region.
+    SharedMemory(u8),
+    /// It takes one message, or one of each, between two ranks that have this region: see `direct`.
+    Direct(u8),
+    /// It runs hierarchically: see `hierarchical`.
+    Hierarchical,
+    Messages,
+}
+
+/// The method found last for each kind of operation, and for how many bytes: programs repeat their calls, and to select
+/// takes as long as to send a short message.
+pub(crate) type LastMethods = [Option<(usize, Method)>; KINDS];
+
 /// Names of hints begin so; an operation follows, as in the name of its variable.
 const HINT: &[u8] = b"pombo_coll_";
 

@@ -160,7 +160,9 @@ where
 {
     fn run(self) -> Result<(), CommError> {
         world::with(|world| {
-            let mut call = Call::blocking(world, self.kind, self.comm, self.root)?;
+            let index = world.objects.comms.index(self.comm)?;
+            let mut call = Call::at(world, index, self.comm);
+            call.count(self.kind, self.root, true)?;
             let done = match call.is_inter {
                 false => (self.fast_path)(&mut call),
                 true => Ok(false),
@@ -215,7 +217,12 @@ impl<M: Fn(&mut Call<'_>) -> Result<PreparedOperation, Error>> Collective for Me
 }
 
 fn run(kind: Kind, comm: Comm, root: c_int, messages: Messages<'_>) -> Result<(), CommError> {
-    world::with(|world| Call::blocking(world, kind, comm, root)?.run(messages))
+    world::with(|world| {
+        let index = world.objects.comms.index(comm)?;
+        let mut call = Call::at(world, index, comm);
+        call.count(kind, root, true)?;
+        call.run(messages)
+    })
 }
 
 fn start(
@@ -225,7 +232,10 @@ fn start(
     messages: Messages<'_>,
 ) -> Result<Request, CommError> {
     world::with(|world| {
-        let operation = Call::new(world, kind, comm, root)?.operation(messages)?;
+        let index = world.objects.comms.index(comm)?;
+        let mut call = Call::at(world, index, comm);
+        call.count(kind, root, false)?;
+        let operation = call.operation(messages)?;
         requests::start(world, operation)
     })
 }
@@ -249,7 +259,8 @@ fn persist(
             }
         };
         let start = move |world: &mut World| {
-            let mut call = Call::at(world, index, kind, comm, root, false)?;
+            let mut call = Call::at(world, index, comm);
+            call.count(kind, root, false)?;
             (call.tag, call.in_order) = (tag, false);
             let operation = call.operation(&*messages)?;
             requests::start(world, operation)
@@ -266,7 +277,9 @@ fn check(
     root: c_int,
     messages: Messages<'_>,
 ) -> Result<(u32, usize), CommError> {
-    let mut call = Call::new(world, kind, comm, root)?;
+    let index = world.objects.comms.index(comm)?;
+    let mut call = Call::at(world, index, comm);
+    call.count(kind, root, false)?;
     call.in_order = false;
     match messages(&mut call) {
         Ok(ready) => call.pool().give(ready.scratch),
@@ -276,68 +289,54 @@ fn check(
 }
 
 impl<'w> Call<'w> {
-    /// Makes a blocking call, which takes numbers of operations over shared memory. Other calls need none, as they go by
-    /// messages; so it may come before them on one rank and behind them on another.
+    /// Makes a call on the communicator at an index; the program may have freed its handle. [`Call::count`] must follow:
+    /// a call that could fail here would be moved, which takes longer than a short message.
     #[inline]
-    fn blocking(
-        world: &'w mut World,
-        kind: Kind,
-        comm: Comm,
-        root: c_int,
-    ) -> Result<Self, CommError> {
-        let index = world.objects.comms.index(comm)?;
-        Call::at(world, index, kind, comm, root, true)
+    fn at(world: &'w mut World, index: usize, comm: Comm) -> Self {
+        Call {
+            world,
+            comm,
+            index,
+            position: Position {
+                rank: 0,
+                ranks: 0,
+                root: 0,
+            },
+            subgroup: None,
+            is_inter: false,
+            number: 0,
+            last: 0,
+            tag: 0,
+            in_order: true,
+            disagreement: None,
+        }
     }
 
-    /// Makes a non-blocking or persistent call.
-    fn new(world: &'w mut World, kind: Kind, comm: Comm, root: c_int) -> Result<Self, CommError> {
-        let index = world.objects.comms.index(comm)?;
-        Call::at(world, index, kind, comm, root, false)
-    }
-
-    /// Makes a call on the communicator at an index; the program may have freed its handle.
-    #[inline]
-    fn at(
-        world: &'w mut World,
-        index: usize,
-        kind: Kind,
-        comm: Comm,
-        root: c_int,
-        is_blocking: bool,
-    ) -> Result<Self, CommError> {
-        let record = world.objects.comms.known_at(index, comm)?;
+    /// Counts the call among those of its communicator, and checks its root. A blocking call takes numbers of operations
+    /// over shared memory. Others need none, as they go by messages; so they may come before it on one rank and behind
+    /// it on another.
+    #[inline(never)]
+    fn count(&mut self, kind: Kind, root: c_int, is_blocking: bool) -> Result<(), CommError> {
+        let record = self.world.objects.comms.known_at(self.index, self.comm)?;
         // Calls are counted before anything can fail, also those that are refused, so that all ranks count alike. A
         // hierarchical call takes two operations over shared memory.
-        let number = record.operations + 1;
+        self.number = record.operations + 1;
         if is_blocking {
-            record.operations = number + u64::from(record.host_layout.is_some());
+            record.operations = self.number + u64::from(record.host_layout.is_some());
         }
-        let last = record.operations;
+        self.last = record.operations;
         let calls_by_kind = &mut record.calls_by_kind[kind as usize];
         *calls_by_kind = calls_by_kind.wrapping_add(1);
-        let tag = kind.tag(*calls_by_kind);
-        let position = Position {
+        self.tag = kind.tag(*calls_by_kind);
+        self.position = Position {
             rank: record.rank,
             ranks: record.size(),
             root: root as usize,
         };
-        let (checked, is_inter) = (record.check_root(root), record.is_inter());
-        let mut call = Call {
-            world,
-            comm,
-            index,
-            position,
-            subgroup: None,
-            is_inter,
-            number,
-            last,
-            tag,
-            in_order: true,
-            disagreement: None,
-        };
-        match checked {
-            Ok(()) => Ok(call),
-            Err(error) => Err(call.refuse(error.into())),
+        self.is_inter = record.is_inter();
+        match record.check_root(root) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.refuse(error.into())),
         }
     }
 

@@ -7,6 +7,7 @@
 //! the length by its rank's arguments. A rank that expects another mark notes the error and leaves the operation. The
 //! ranks that still need its payloads are told that none will come, and all ranks take part in the next operation.
 
+pub(super) use super::algorithm::Method;
 use super::prepare::{Call, CallError};
 use super::schedule::{Position, StepSource};
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
@@ -32,17 +33,6 @@ const OVERLAP: usize = 4;
 /// Bytes of a cache line, the unit at which payloads are cut.
 const LINE: usize = 64;
 
-/// How a blocking call is carried out.
-pub(super) enum Method {
-    /// It runs over shared memory, in this region.
-    SharedMemory(u8),
-    /// It takes one message, or one of each, between two ranks that have this region: see `direct`.
-    Direct(u8),
-    /// It runs hierarchically: see `hierarchical`.
-    Hierarchical,
-    Messages,
-}
-
 /// Returns the most bytes of an operation that goes directly, as its algorithm is selected by them.
 fn most_direct(operation: Operation) -> usize {
     match operation {
@@ -59,26 +49,58 @@ impl Call<'_> {
     /// Returns the method of this operation, or of its part. All its ranks get the same answer.
     #[inline]
     pub(super) fn method(&mut self, operation: Operation, bytes: usize) -> Result<Method, Error> {
-        let conditions = self.conditions(operation)?;
-        if conditions.ranks < 2 {
-            return Ok(Method::Messages);
+        let last = self.record()?.last_methods[operation as usize];
+        match last {
+            Some((of, method)) if of == bytes && self.subgroup.is_none() => {
+                Ok(self.numbered(method))
+            }
+            _ => self.find_method(operation, bytes),
         }
+    }
+
+    #[inline(never)]
+    fn find_method(&mut self, operation: Operation, bytes: usize) -> Result<Method, Error> {
+        let conditions = self.conditions(operation)?;
         let is_pair = conditions.ranks == 2 && conditions.shared_memory;
         let is_short_pair = is_pair && bytes <= most_direct(operation);
-        let method = match self.selector().select(operation, bytes, conditions) {
-            Algorithm::SharedMemory => Method::SharedMemory,
-            Algorithm::Hierarchical => return Ok(Method::Hierarchical),
-            Algorithm::Linear
-            | Algorithm::Binomial
-            | Algorithm::RecursiveDoubling
-            | Algorithm::SpreadOut
-                if is_short_pair =>
-            {
-                Method::Direct
-            }
-            _ => return Ok(Method::Messages),
+        let over: Option<fn(u8) -> Method> = match conditions.ranks {
+            ..2 => None,
+            _ => match self.selector().select(operation, bytes, conditions) {
+                Algorithm::SharedMemory => Some(Method::SharedMemory),
+                Algorithm::Hierarchical => return Ok(Method::Hierarchical),
+                Algorithm::Linear
+                | Algorithm::Binomial
+                | Algorithm::RecursiveDoubling
+                | Algorithm::SpreadOut
+                    if is_short_pair =>
+                {
+                    Some(Method::Direct)
+                }
+                _ => None,
+            },
         };
-        Ok(self.area()?.map_or(Method::Messages, method))
+        let area = match over {
+            Some(_) => self.area()?,
+            None => None,
+        };
+        let method = over
+            .zip(area)
+            .map_or(Method::Messages, |(method, area)| method(area));
+        if self.subgroup.is_none() {
+            self.record()?.last_methods[operation as usize] = Some((bytes, method));
+        }
+        Ok(self.numbered(method))
+    }
+
+    /// Returns the method, or messages where the communicator's numbers of operations over shared memory are used up.
+    #[inline]
+    fn numbered(&mut self, method: Method) -> Method {
+        match method {
+            Method::SharedMemory(area) | Method::Direct(area) if !self.has_number(area) => {
+                Method::Messages
+            }
+            _ => method,
+        }
     }
 
     /// Returns whether the operation is hierarchical. `bytes` is called only where ranks are on several hosts.
@@ -106,7 +128,7 @@ impl Call<'_> {
             known => known,
         };
         Ok(match boards {
-            Boards::Area(area) if self.has_number(area) => Some(area),
+            Boards::Area(area) => Some(area),
             _ => None,
         })
     }
