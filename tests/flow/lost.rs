@@ -41,6 +41,23 @@ fn a_long_message_sent_before_the_end_arrives() {
     assert_eq!(ranks[0].bytes(posted), long);
 }
 
+/// The answer to an empty synchronous message was sent before the end, and a frame that the peer no longer takes is found
+/// before it.
+#[test]
+fn an_answer_sent_before_the_end_counts() {
+    let mut ranks = world::<Tiny>(2, 2);
+    let posted = ranks[1].post(Some(0), Some(1), 8);
+    let sent = ranks[0].isend_as(Mode::Synchronous, Peer(1), tagged(1), Bytes(Vec::new()));
+    let sent = sent.map_err(Error::from).expect("sent");
+    ranks[0].turn();
+    ranks[1].turn();
+    assert_eq!(ranks[1].outcome(posted), Ok(0));
+    drop(ranks.pop());
+    assert_eq!(ranks[0].send(Peer(1), tagged(1), b"too late"), Err(GONE));
+    settle(&mut ranks);
+    assert_eq!(ranks[0].outcome(sent), Ok(0));
+}
+
 /// Receives that name the lost rank end; other receives keep waiting. Later calls that name it fail at once.
 #[test]
 fn receives_and_later_calls() {

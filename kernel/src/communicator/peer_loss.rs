@@ -12,8 +12,8 @@ use crate::matching::Unexpected;
 use crate::slab::{NONE, Queue};
 
 impl<H: Header, C: Config> State<H, C> {
-    /// Ends every operation that still needs a frame to the peer, which accepts none any more. Receives still wait for
-    /// frames that the peer sent before.
+    /// Ends every operation that still needs a frame to the peer, which accepts none any more. Receives, and sends that
+    /// wait for an answer, still wait for frames that the peer sent before.
     #[cold]
     pub(crate) fn lose_sends(&mut self, peer: Peer) {
         self.set_holding(peer, false);
@@ -62,6 +62,8 @@ impl<H: Header, C: Config> State<H, C> {
             match operation.state {
                 OpState::Posted { .. } | OpState::Receiving { .. } | OpState::Draining { .. }
                     if !gone => {}
+                // Its answer may be among them: that of an empty message is the last frame of a peer which has it and leaves.
+                OpState::RtsSent | OpState::Cancelling { asked: true } if !gone => {}
                 OpState::Probed { place } if place != NONE => {}
                 OpState::Done(outcome) if gone && waited => self.complete(slot, outcome),
                 OpState::Done(_) => {}
