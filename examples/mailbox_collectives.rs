@@ -212,7 +212,7 @@ impl<L: Channel + Send> Executor for Operation<'_, L> {
     }
 }
 
-/// Runs a broadcast, an all-reduce and an all-gather of messages with and without a size class.
+/// Runs a broadcast, an all-reduce and an all-gather of short and long messages.
 fn run<L: Channel + Send>(mailboxes: &Mailboxes<L>) -> Result<(), Error> {
     let mut ranks = Ranks::meet(mailboxes)?;
     let (me, all) = (ranks.rank, ranks.all.len());

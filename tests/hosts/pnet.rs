@@ -19,7 +19,7 @@ fn library() -> PathBuf {
 #[test]
 fn programs_on_four_hosts_by_pnet() {
     let _alone = alone();
-    // Here, because hosts have no network by which cargo could download what the feature takes.
+    // It is built here, because hosts have no network by which cargo could download what the feature takes.
     let library = library();
     on_hosts(here!(programs_on_four_hosts_by_pnet), HOSTS, |hosts| {
         let bcast = ("bcast", &["8388608", "1"][..]);

@@ -12,7 +12,9 @@ use crate::compiler::quoted;
 use crate::console::tell;
 use crate::error::Error;
 use crate::helper::{self, HELPER};
-use crate::library::{self, COMPOSITIONS, Library, Prefix, SHARED, SONAME, STATIC, holds};
+use crate::library::{
+    self, COMPOSITIONS, LIBRARY_VERSION, Library, Prefix, SHARED, SONAME, STATIC, holds,
+};
 use crate::mpi_names::{HEADER, header_of_names};
 use crate::small_library;
 
@@ -198,17 +200,17 @@ fn libraries(
         make_directory(&lib.join(COMPOSITIONS).join(name))?;
         put_archive(archive, &prefix.composition(name), false, put)?;
     }
-    remove_earlier(&lib.join(COMPOSITIONS), library);
+    remove_earlier(&lib.join(COMPOSITIONS));
     Ok(())
 }
 
-/// Removes the libraries of compositions that are not laid down now: those of an earlier version would be linked beside
-/// this header and started by this launcher. It is best effort, as `configure` refuses another version by name.
-fn remove_earlier(directory: &Path, library: &Library) {
+/// Removes the libraries of compositions of another version: they would be linked beside this header and started by this
+/// launcher. It is best effort, as `configure` refuses another version by name.
+fn remove_earlier(directory: &Path) {
     for entry in directory.read_dir().into_iter().flatten().flatten() {
-        let is_new = |(name, _): &(_, _)| *name == entry.file_name();
-        if !library.compositions.iter().any(is_new) {
-            let _ = fs::remove_file(entry.path().join(STATIC));
+        let archive = entry.path().join(STATIC);
+        if !holds(&archive, LIBRARY_VERSION) {
+            let _ = fs::remove_file(archive);
             let _ = fs::remove_dir(entry.path());
         }
     }

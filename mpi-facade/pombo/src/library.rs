@@ -91,6 +91,9 @@ pub(crate) fn executable() -> Result<PathBuf, Error> {
     std::env::current_exe().map_err(Error::system("find the launcher's own file"))
 }
 
+/// Text in every library of this version, from its `MPI_Get_library_version`.
+pub(crate) const LIBRARY_VERSION: &str = concat!("Pombo ", env!("CARGO_PKG_VERSION"), ", MPI ");
+
 /// Returns whether the file contains the mark. A dangling link counts as Pombo's: nobody misses it.
 pub(crate) fn holds(path: &Path, mark: &str) -> bool {
     match fs::read(path) {

@@ -46,7 +46,7 @@ pub(crate) struct Options {
     /// Measure only what begins so: latency, rate, barrier, launch, ...
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(super) only: Vec<String>,
-    /// Tell what driver, kernel and MPI add to a message, instead of comparing libraries
+    /// Tell what driver, kernel, mailboxes and MPI add to a message, instead of comparing libraries
     #[arg(long, conflicts_with_all = ["against", "only", "check"])]
     pub(super) layers: bool,
     /// Take a tenth of the time, for rough figures

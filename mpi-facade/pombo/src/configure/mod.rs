@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use crate::console::tell;
 use crate::error::Error;
-use crate::library::{Prefix, holds};
+use crate::library::{LIBRARY_VERSION, Prefix, holds};
 use crate::run::foreign;
 use crate::toolchain::{self, Language};
 use command_line::Line;
@@ -137,9 +137,6 @@ pub(crate) fn library(
         }),
     }
 }
-
-/// Text in every library of this version, from its `MPI_Get_library_version`.
-const LIBRARY_VERSION: &str = concat!("Pombo ", env!("CARGO_PKG_VERSION"), ", MPI ");
 
 fn is_source(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default().to_string_lossy();

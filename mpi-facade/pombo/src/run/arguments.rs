@@ -164,7 +164,7 @@ struct Options {
     on_deadlock: Option<OnDeadlock>,
 
     /// Ranks of each host: their number where -n is not given; for jobs on several hosts
-    #[arg(long = "ppn", visible_aliases = ["perhost", "npernode"], alias = "N", short = 'N', value_name = "N",
+    #[arg(long = "ppn", visible_aliases = ["perhost", "npernode", "grr"], alias = "N", short = 'N', value_name = "N",
           value_parser = ranks, allow_negative_numbers = true)]
     per_host: Option<usize>,
 

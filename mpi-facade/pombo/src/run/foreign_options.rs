@@ -76,7 +76,7 @@ static OPTIONS: &[Foreign] = &[
     of(&["map-by", "rank-by"], 1, Mapping),
     of(&["npersocket", "ranks-per-proc"], 1, PLACES),
     of(&["bynode", "byslot", "bysocket", "bycore", "rr"], 0, PLACES),
-    of(&["nolocal", "grr"], 0, PLACES),
+    of(&["nolocal"], 0, PLACES),
     of(&["order-nodes", "hosts-group"], 1, PLACES),
     of(&["topolib", "demux", "nameserver", "pmi-port"], 1, TUNING),
     of(&["enable-x", "disable-x", "profile"], 0, TUNING),

@@ -12,7 +12,7 @@ use super::super::state::State;
 const SIZE: (u32, u32) = (1200, 480);
 /// Each measurement with a panel, and its vertical axis.
 const PANELS: [(&str, &str); 2] = [("latency", "us"), ("bandwidth", "MB/s")];
-const COLOURS: [RGBColor; 8] = [
+const COLOURS: [RGBColor; 9] = [
     RGBColor(150, 150, 150),
     RGBColor(200, 170, 60),
     RGBColor(120, 180, 120),
@@ -21,6 +21,7 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(100, 180, 200),
     RGBColor(40, 100, 180),
     RGBColor(225, 135, 35),
+    RGBColor(190, 40, 50),
 ];
 
 /// Writes an SVG file.
