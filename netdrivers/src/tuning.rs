@@ -156,11 +156,11 @@ pub const OUTPUT_PAUSE: u64 = 200_000_000;
 /// Frames from this length on, in bytes, lie beside the ring if all ranks have processors of their own.
 pub const LONG_FRAME: usize = 8 << 10;
 /// Size in bytes of a mail line, one per pair of ranks, of which a word is no frame's: a message of 1 KiB fits in with its
-/// head. By turns, one of 256 bytes took 0.72 and one of 1 KiB 0.85 of the time through the ring at 55 ns from core to core, 0.65 and
-/// 0.90 at 182 ns.
+/// head. By turns, one of 256 bytes took 0.72 and one of 1 KiB 0.85 of the time through the ring at 55 ns from core to
+/// core, 0.65 and 0.90 at 182 ns.
 pub const MAIL: usize = 1152;
-/// Longest mail in bytes whose answer is prefetched so: 256 bytes and a head. At 44 ns from core to core, such an answer took
-/// 0.90 of the time that it took without, and one of 1 KiB 1.03.
+/// Longest mail in bytes whose answer is prefetched so: 256 bytes and a head. At 44 ns from core to core, such an answer
+/// took 0.90 of the time that it took without, and one of 1 KiB 1.03.
 pub const PREFETCHED_ANSWER: usize = 312;
 /// Sizes in bytes of messages for which a single copy is faster if ranks share processors: for shorter ones the system
 /// call costs more, and longer ones leave the caches on the way.

@@ -13,7 +13,8 @@ use numbered::{Numbered, select};
 use pombo_kernel::aspect::Rendezvous;
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
-    Capacities, Communicator, Composition, Error, Loan, Memory, Peer, Sink, Source,
+    Capacities, Communicator, Composition, Endpoint, Error, Loan, Memory, Peer, PointToPoint, Port,
+    Sink, Source,
 };
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::shm::{FRAME_LIMIT, Shm, SingleCopy};
@@ -136,7 +137,11 @@ fn text(number: usize, len: usize, start: usize) -> Text {
 }
 
 /// Sends it, and says how many bytes of it were copied by this side.
-fn send(comm: &mut Comm, number: usize, text: Text) -> usize {
+fn send(
+    comm: &mut impl PointToPoint<Header = Numbered, Memory = Still>,
+    number: usize,
+    text: Text,
+) -> usize {
     let sent = comm.isend(Peer(1), header(number), text);
     let ticket = sent.map_err(|_| "refused").expect("a send");
     let done = comm.wait(ticket).expect("it ends");
@@ -148,7 +153,12 @@ fn send(comm: &mut Comm, number: usize, text: Text) -> usize {
 }
 
 /// Receives it, as far as there is room.
-fn receive(comm: &mut Comm, number: usize, len: usize, room: Room) {
+fn receive(
+    comm: &mut impl PointToPoint<Header = Numbered, Memory = Still>,
+    number: usize,
+    len: usize,
+    room: Room,
+) {
     let fits = room.len();
     let posted = comm.irecv(select(Some(0), Some(5)), room);
     let ticket = posted.map_err(|_| "refused").expect("a receive");
@@ -399,4 +409,30 @@ fn forbid() {
             ) == 0
     };
     assert!(installed, "this system has no filters");
+}
+
+/// The same where the channel has several ports: what the receiver refuses comes back to the port that has sent it.
+#[test]
+fn memory_of_a_port_that_cannot_be_read() {
+    type Ports = (Port<Numbered, Still, Hosted>, Port<Numbered, Still, Hosted>);
+    processes::run(path!(memory_of_a_port_that_cannot_be_read), 2, |mut shm| {
+        shm.set_single_copy(SingleCopy::AtLeast(0));
+        let mut endpoint = Endpoint::<Shm, Ports>::two(shm).expect("it fits");
+        let me = endpoint.me();
+        let mut port = endpoint.port::<1>();
+        for number in 0..10 {
+            let len = 300_000 + number;
+            if me == Peer(1) {
+                receive(&mut port, number, len, Room::new(len, 0, number % 2 == 0));
+                continue;
+            }
+            let mut text = text(number, len, 0);
+            text.lies = (number == 3).then_some(1);
+            let copied = send(&mut port, number, text);
+            assert_eq!(copied, if number < 3 { 0 } else { len });
+        }
+        let (other, end) = (Peer(1 - me.0), header(99));
+        assert_eq!(port.send(other, end, b""), Ok(()));
+        assert!(port.recv(select(Some(other.0), Some(5)), &mut []).is_ok());
+    });
 }

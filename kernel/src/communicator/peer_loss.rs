@@ -64,6 +64,9 @@ impl<H: Header, C: Config> State<H, C> {
                     if !gone => {}
                 // Its answer may be among them: that of an empty message is the last frame of a peer which has it and leaves.
                 OpState::RtsSent | OpState::Cancelling { asked: true } if !gone => {}
+                OpState::Offered { cancel: false, .. } if !gone => {
+                    operation.state = OpState::RtsSent
+                }
                 OpState::Probed { place } if place != NONE => {}
                 OpState::Done(outcome) if gone && waited => self.complete(slot, outcome),
                 OpState::Done(_) => {}

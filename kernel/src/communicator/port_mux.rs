@@ -281,8 +281,10 @@ impl<L: Channel, H: FrameHandler, O: OtherPorts<L>> FrameHandler for Demux<'_, L
                 let bits = bits & !(0xff << PORT_SHIFT);
                 (to, Event::Completed(Cookie(bits.rotate_left(32))))
             }
-            // No single copy was offered, so nothing is to be resent.
-            Event::Again(_) => return,
+            Event::Again(Cookie(bits)) => {
+                let (to, bits) = ((bits >> PORT_SHIFT) as u8, bits & !(0xff << PORT_SHIFT));
+                (to, Event::Again(Cookie(bits.rotate_left(32))))
+            }
             Event::PeerLost(peer) => {
                 self.others.lose(peer);
                 return self.handler.handle::<A>(Event::PeerLost(peer));

@@ -103,6 +103,7 @@ pub(super) type Places<T, C> = <<C as Config>::Storage as Storage>::Slice<Option
 
 /// Number of mailboxes known to have vanished.
 pub(super) const GONE_KNOWN: usize = 64;
+
 /// The names that this process keeps, its requests to others, and what it knows of mailboxes that are gone.
 pub(super) struct Names<C: Config> {
     pub(super) kept: Places<(Name, Address), C>,

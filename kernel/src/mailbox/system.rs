@@ -184,7 +184,9 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         match (&answer, request.create) {
             (Ok(_), Some(address)) => self.start(address.index.into()),
             // A keeper that is lost may have granted the name, and told others.
-            (Err(_), Some(address)) => self.bury(address, request.name),
+            (Err(Error::Kernel(_)), Some(address)) => self.bury(address, request.name),
+            // Nobody can have found it.
+            (Err(_), Some(address)) => self.end(address),
             _ => {}
         }
         self.forget(request);
@@ -218,11 +220,16 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// Ends a mailbox: its receives are withdrawn, its name is free, and messages to it are dropped from now on.
     fn bury(&mut self, address: Address, name: Name) {
         self.free_name(&name, address);
+        self.end(address);
+        self.has_destroyed = true;
+    }
+
+    /// Frees the place of a mailbox, unless it has another one.
+    fn end(&mut self, address: Address) {
         let slot = self.slots.as_ref().get(usize::from(address.index));
         if slot.is_some_and(|slot| slot.address == address) {
             self.stop(address.index.into());
         }
-        self.has_destroyed = true;
     }
 
     /// Posts a message: one that has a size class, in the order of posts to that process, or one of any length by the large

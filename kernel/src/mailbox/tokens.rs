@@ -308,14 +308,14 @@ fn stale<B: Buffers>(
         let slot = slots.get(usize::from(gone.index));
         let lives = slot.is_some_and(|slot| slot.life != Life::Free && slot.address == gone);
         if !lives && mail.class < SERVICE {
-            found = Some((Wanted::new(mail.class, gone), message.peer(), gone));
+            found = Some((Wanted::new(mail.class, gone), gone));
         }
     });
-    let (wanted, from, gone) = found?;
+    let (wanted, gone) = found?;
     // Without a free operation the next message brings the next attempt.
-    let (ticket, _) = port.matched_probe(wanted).ok()??;
+    let (ticket, message) = port.matched_probe(wanted).ok()??;
     drop_matched(port, ticket);
-    Some((from, gone))
+    Some((message.peer(), gone))
 }
 
 /// Drops a message that a matched probe has taken: a receive without room tells the sender that nothing more is expected.

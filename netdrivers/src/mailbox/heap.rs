@@ -2,7 +2,6 @@
 //! them.
 
 use alloc::vec::Vec;
-use core::mem::MaybeUninit;
 use pombo_kernel::mailbox::Buffers;
 use pombo_kernel::{Memory, Sink, Source};
 
@@ -85,13 +84,6 @@ impl Buffer {
 impl Sink for Buffer {
     fn len(&self) -> usize {
         self.room
-    }
-
-    fn space(&mut self, offset: usize, len: usize) -> Option<&mut [MaybeUninit<u8>]> {
-        let part = self.part(offset, len);
-        // SAFETY: the part is borrowed for as long as the result. The kernel, the only user of a lent buffer, promises in
-        // `CopyTarget::spare_capacity` to fill what it gets, so no byte becomes uninitialised while the buffer exists.
-        Some(unsafe { &mut *(core::ptr::from_mut(part) as *mut [MaybeUninit<u8>]) })
     }
 
     #[inline]

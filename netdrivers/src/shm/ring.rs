@@ -560,8 +560,9 @@ fn gap_before(size: usize, granule: usize, granules: usize) -> usize {
     }
 }
 
-/// Copies the parts one after the other into `room`, which has their total length. What lies in the record's first line
-/// comes last, just before its word: the reader polls that line, and the next store there has to fetch it back each time.
+/// Copies the parts one after the other into `room`, which has their total length. Of frames in two parts, as MPI's are,
+/// the bytes that share a line with the head come last, just before the word, where the record begins a line: the reader
+/// polls that one, and the next store there has to fetch it back each time.
 #[cfg_attr(feature = "fast-paths", inline(always))]
 pub(super) fn copy_parts(parts: &[Part<'_>], room: &mut [u8]) {
     // Nearly all frames of the kernel have this form, which lets the compiler specialise the copies.

@@ -16,6 +16,10 @@
 //! its copy of the directory, piece by piece; no further entry is decided before the newcomer can accept it, unless it
 //! ends, so the copy does not change meanwhile. A place in the directory is given once: a process that has been removed
 //! is not admitted again.
+//!
+//! Admissions need a channel of which every loss is a death, as shared memory is: only there do jobs have places for
+//! newcomers. Where one process holds another for unreachable that reaches it, both could decide for one view, once the
+//! first one is dead, as the newcomer outlives it.
 
 use super::directory::{Completion, Directory, Outcome};
 use super::entry::{Entry, Operation, Request};
@@ -270,7 +274,8 @@ impl Agreement {
             return self.on_lost(now, from, Verdict::Unreachable, out);
         }
         if self.removed {
-            if body != Body::Removed {
+            // Two that have been removed need not tell each other for ever.
+            if !matches!(body, Body::Removed | Body::Gone) {
                 self.send(from, Body::Gone, out);
             }
             return;
@@ -529,6 +534,9 @@ impl Agreement {
     fn send_request(&mut self, now: u64, out: Outbox<'_>) {
         if self.newcomer.is_some() {
             self.resend_at = now + RESEND;
+            if self.removed {
+                return;
+            }
             return self
                 .watched()
                 .iter()

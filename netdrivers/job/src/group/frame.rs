@@ -33,8 +33,8 @@ const COLLECTIVE: u8 = 2;
 /// The form of the agreement's messages.
 const VERSION: u8 = 2;
 
-/// A composition for the messages to members of groups of up to `RANKS` processes, of which each may have `POOL / RANKS` short messages unread at
-/// each other one: 8 at least. Messages above 1 KiB go by rendezvous.
+/// A composition for the messages to members of groups of up to `RANKS` processes, of which each may have `POOL / RANKS`
+/// short messages unread at each other one. Messages above 1 KiB go by rendezvous.
 pub type GroupComposition<const RANKS: usize, const POOL: usize> =
     Composition<U32, Rendezvous<1024>, Linear, HeapStorage, Capacities<256, POOL, 1024, RANKS>>;
 
