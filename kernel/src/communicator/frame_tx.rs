@@ -48,8 +48,8 @@ impl<H: Header, C: Config> State<H, C> {
             .min(channel.limit(to).saturating_sub(PREAMBLE + size_of::<H>()))
     }
 
-    /// Sends one frame, which also returns credit to the peer. Not inlined: many places send frames, none of them often.
-    #[inline(never)]
+    /// Sends one frame, which also returns credit to the peer.
+    #[inline]
     pub(super) fn put<L: PortTx>(
         &mut self,
         channel: &mut L,
