@@ -26,10 +26,10 @@ pub(super) fn report(function: &'static str, error: &Error, first: c_int, comm: 
         Error::PeerLost { rank } => write_peer_lost(rank, first, &mut line),
         ref error => write!(line, "{error}"),
     };
-    CommunicatorName::of(comm).put(&mut line);
     if let Error::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(errno))) = error {
         let _ = world::with(|world| Ok(world.kernel.channel().explain(*errno, &mut line)));
     }
+    CommunicatorName::of(comm).put(&mut line);
     // A process that could not join has printed the reason already.
     if *error != Error::NotJoined {
         log::error(&line);
