@@ -41,21 +41,32 @@ fn a_long_message_sent_before_the_end_arrives() {
     assert_eq!(ranks[0].bytes(posted), long);
 }
 
-/// The answer to an empty synchronous message was sent before the end, and a frame that the peer no longer takes is found
-/// before it.
+/// The answer to an empty synchronous message was sent before the end, and a frame that the peer no longer takes is
+/// found before it. Without credit the message was offered to the receiver's query.
 #[test]
 fn an_answer_sent_before_the_end_counts() {
-    let mut ranks = world::<Tiny>(2, 2);
-    let posted = ranks[1].post(Some(0), Some(1), 8);
-    let sent = ranks[0].isend_as(Mode::Synchronous, Peer(1), tagged(1), Bytes(Vec::new()));
-    let sent = sent.map_err(Error::from).expect("sent");
-    ranks[0].turn();
-    ranks[1].turn();
-    assert_eq!(ranks[1].outcome(posted), Ok(0));
-    drop(ranks.pop());
-    assert_eq!(ranks[0].send(Peer(1), tagged(1), b"too late"), Err(GONE));
-    settle(&mut ranks);
-    assert_eq!(ranks[0].outcome(sent), Ok(0));
+    for is_offered in [false, true] {
+        let mut ranks = world::<Tiny>(2, 1);
+        if is_offered {
+            ranks[0].put(1, 5, b"fills the pool");
+        }
+        ranks[1].put(0, 9, b"fills the other");
+        let posted = ranks[1].post(Some(0), Some(1), 8);
+        let nothing = Bytes(Vec::new());
+        let sent = ranks[0].isend_as(Mode::Synchronous, Peer(1), tagged(1), nothing);
+        let sent = sent.map_err(Error::from).expect("sent");
+        for _ in 0..1 + usize::from(is_offered) {
+            ranks[0].turn();
+            ranks[1].turn();
+        }
+        assert_eq!(ranks[1].outcome(posted), Ok(0));
+        drop(ranks.pop());
+        // This returns credit, for which there is nobody any more.
+        let other = ranks[0].post(Some(1), Some(9), 15);
+        settle(&mut ranks);
+        assert_eq!(ranks[0].bytes(other), b"fills the other");
+        assert_eq!(ranks[0].outcome(sent), Ok(0), "offered: {is_offered}");
+    }
 }
 
 /// Receives that name the lost rank end; other receives keep waiting. Later calls that name it fail at once.

@@ -21,9 +21,9 @@ pub(super) enum Stop {
 /// What a flush has done.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// Something left.
+    /// Whether a frame has left.
     pub(super) moved: bool,
-    /// What has broken the channel. It is here, as errors that many places pass on must be small.
+    /// What has broken the channel. [`Stop`] does not carry it, as many places pass that one on.
     pub(super) failure: Option<ChannelError>,
 }
 

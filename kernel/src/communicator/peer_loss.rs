@@ -62,7 +62,7 @@ impl<H: Header, C: Config> State<H, C> {
             match operation.state {
                 OpState::Posted { .. } | OpState::Receiving { .. } | OpState::Draining { .. }
                     if !gone => {}
-                // Its answer may be among them: that of an empty message is the last frame of a peer which has it and leaves.
+                // The peer may have answered before: a receiver of an empty message sends nothing after its answer.
                 OpState::RtsSent | OpState::Cancelling { asked: true } if !gone => {}
                 OpState::Offered { cancel: false, .. } if !gone => {
                     operation.state = OpState::RtsSent

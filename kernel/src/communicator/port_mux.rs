@@ -115,6 +115,12 @@ impl<L: Channel> PortTx for NumberedTx<'_, L> {
 
 const PORT_SHIFT: u32 = 56;
 
+/// Returns the port that has sent a frame with this cookie, and the port's own cookie.
+fn of_port(Cookie(bits): Cookie) -> (u8, Cookie) {
+    let own = bits & !(0xff << PORT_SHIFT);
+    ((bits >> PORT_SHIFT) as u8, Cookie(own.rotate_left(32)))
+}
+
 /// A received frame without its port number.
 pub struct Demuxed<A>(A);
 
@@ -276,14 +282,13 @@ impl<L: Channel, H: FrameHandler, O: OtherPorts<L>> FrameHandler for Demux<'_, L
                 let Some(&[to]) = arrival.head(1) else { return };
                 (to, Event::Arrival(Demuxed(arrival)))
             }
-            Event::Completed(Cookie(bits)) => {
-                let to = (bits >> PORT_SHIFT) as u8;
-                let bits = bits & !(0xff << PORT_SHIFT);
-                (to, Event::Completed(Cookie(bits.rotate_left(32))))
+            Event::Completed(cookie) => {
+                let (to, own) = of_port(cookie);
+                (to, Event::Completed(own))
             }
-            Event::Again(Cookie(bits)) => {
-                let (to, bits) = ((bits >> PORT_SHIFT) as u8, bits & !(0xff << PORT_SHIFT));
-                (to, Event::Again(Cookie(bits.rotate_left(32))))
+            Event::Again(cookie) => {
+                let (to, own) = of_port(cookie);
+                (to, Event::Again(own))
             }
             Event::PeerLost(peer) => {
                 self.others.lose(peer);

@@ -15,7 +15,7 @@ use crate::memory::Memory;
 pub trait FirstPort<L: Channel>: OtherPorts<L> {
     /// The first of them.
     type Port;
-    /// The others.
+    /// The ports behind the first.
     type Rest<'x>: OtherPorts<L>
     where
         Self: 'x;
@@ -54,7 +54,7 @@ where
     }
 }
 
-/// No further ports.
+/// What is behind the last port: it takes no event.
 pub struct NoPorts;
 
 impl<L: Channel> OtherPorts<L> for NoPorts {

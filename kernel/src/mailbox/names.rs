@@ -140,8 +140,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
 
     /// Tells a process that a mailbox of this one is gone, as far as that is possible.
     pub(super) fn tell_gone(&mut self, to: Peer, gone: Address) {
-        // Whoever misses the notice gets another one for its next message. A copy that waits for credit would stay for ever
-        // where nobody has taken the place of that process.
+        // Whoever misses the notice gets another one for its next message. A copy that waits for credit would stay for
+        // ever where nobody has taken the place of that process.
         let notice = Mail::new(GONE, gone, 0);
         let _ = self
             .endpoint

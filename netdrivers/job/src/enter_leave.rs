@@ -77,7 +77,7 @@ pub fn enter_mailboxes<const RANKS: usize>(
         _ => JobError::Kernel(Error::Full),
     })?;
     // A place that nobody has taken keeps no names.
-    mailboxes.set_keepers(mailboxes.peers() - spare_places().min(mailboxes.peers()));
+    mailboxes.set_keepers(mailboxes.peers().saturating_sub(spare_places()));
     Ok((mailboxes, launcher))
 }
 

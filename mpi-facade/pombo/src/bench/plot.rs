@@ -18,6 +18,19 @@ pub(super) type Drawing<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(super) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, LogCoord<f64>>>;
 
+/// The colours of curves, in the order in which they are given out.
+pub(super) const COLOURS: [RGBColor; 9] = [
+    RGBColor(200, 30, 40),
+    RGBColor(240, 140, 30),
+    RGBColor(30, 90, 170),
+    RGBColor(20, 130, 80),
+    RGBColor(150, 60, 160),
+    RGBColor(120, 90, 40),
+    RGBColor(0, 150, 170),
+    RGBColor(110, 110, 110),
+    RGBColor(40, 40, 40),
+];
+
 const COLUMNS: usize = 3;
 const PANEL: (u32, u32) = (520, 210);
 const HEADING: u32 = 72;

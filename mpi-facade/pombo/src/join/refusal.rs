@@ -54,7 +54,10 @@ impl fmt::Display for Refusal {
                      own machine can join; run `pombo join` there"
                 );
             }
-            Refusal::NoLauncher => "its launcher does not answer: the job has ended, or is in a container with a network of its own: run `pombo join` there",
+            Refusal::NoLauncher => {
+                "its launcher does not answer: the job has ended, or is in a container with a network of its own: run \
+                 `pombo join` there"
+            }
             Refusal::AnotherUser => {
                 "another user listens in the place of its launcher: the job has ended, or the file is a copy; give the \
                  file that the launcher has written"

@@ -1,5 +1,6 @@
 //! `pombo bench --layers`: what the machine needs for a message between two ranks, and what each layer adds. Raw memory
-//! and MPI are measured by programs, driver, kernel and mailboxes by threads of this process, over the same driver. Only `bench` uses it.
+//! and MPI are measured by programs, driver, kernel and mailboxes by threads of this process, over the same driver. Only
+//! `bench` uses it.
 
 mod endpoints;
 mod mailboxes;

@@ -5,24 +5,13 @@ use std::io::{self, Write};
 use plotters::prelude::*;
 
 use super::super::machine::Machine;
-use super::super::plot::{Drawing, Outcome, save};
+use super::super::plot::{COLOURS, Drawing, Outcome, save};
 use super::super::results::Results;
 use super::super::state::State;
 
 const SIZE: (u32, u32) = (1200, 480);
 /// Each measurement with a panel, and its vertical axis.
 const PANELS: [(&str, &str); 2] = [("latency", "us"), ("bandwidth", "MB/s")];
-const COLOURS: [RGBColor; 9] = [
-    RGBColor(150, 150, 150),
-    RGBColor(200, 170, 60),
-    RGBColor(120, 180, 120),
-    RGBColor(160, 120, 180),
-    RGBColor(200, 120, 120),
-    RGBColor(100, 180, 200),
-    RGBColor(40, 100, 180),
-    RGBColor(225, 135, 35),
-    RGBColor(190, 40, 50),
-];
 
 /// Writes an SVG file.
 pub(in super::super) fn write(

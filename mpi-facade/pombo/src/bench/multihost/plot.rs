@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use super::super::library::Library;
 use super::super::machine::Machine;
 use super::super::network_namespaces::BURST;
-use super::super::plot::{Drawing, Outcome, save};
+use super::super::plot::{COLOURS, Drawing, Outcome, save};
 use super::super::results::Results;
 use super::super::state::State;
 use super::burst_broadcast::KINDS;
@@ -21,16 +21,6 @@ type Point = (f64, f64);
 const PANEL: (u32, u32) = (680, 380);
 const HEADING: u32 = 40;
 const SPACE: u32 = 12;
-const COLOURS: [RGBColor; 8] = [
-    RGBColor(200, 30, 40),
-    RGBColor(240, 140, 30),
-    RGBColor(30, 90, 170),
-    RGBColor(20, 130, 80),
-    RGBColor(150, 60, 160),
-    RGBColor(120, 90, 40),
-    RGBColor(0, 150, 170),
-    RGBColor(110, 110, 110),
-];
 
 /// One curve of a panel.
 struct Curve {
