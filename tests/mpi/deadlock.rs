@@ -1,6 +1,6 @@
 //! Tests what the launcher and `pombo explain` tell of ranks that wait.
 
-use crate::programs::{job, program};
+use crate::programs::program;
 use crate::support::{Job, finish, pombo, until};
 use nix::sys::signal::Signal;
 use std::io::{BufRead, BufReader};
@@ -17,8 +17,9 @@ fn stuck(ranks: &str, how: &str, network: &str, options: &[&str]) -> Command {
     command
 }
 
+/// Expects a job that is ended for its deadlock. Its ranks sleep, so it runs beside other jobs.
 fn says(command: &mut Command, parts: &[&str]) {
-    let outcome = job(command);
+    let outcome = finish(command);
     assert_eq!(outcome.code, 1, "{command:?}: {}", outcome.err);
     for part in parts {
         assert!(outcome.err.contains(part), "{part}: {}", outcome.err);
@@ -60,7 +61,7 @@ fn a_rank_in_finalize_is_named() {
 #[test]
 fn ranks_that_compute_are_no_deadlock() {
     for (how, network) in [("slow", "shm"), ("slow", "udp"), ("alive", "udp")] {
-        let outcome = job(&mut stuck("3", how, network, ABORT));
+        let outcome = finish(&mut stuck("3", how, network, ABORT));
         assert_eq!(
             (outcome.code, outcome.out.as_str()),
             (0, "ok deadlock\n"),
@@ -79,7 +80,7 @@ fn ranks_that_another_launcher_started_for_this_one_are_named() {
     let hosts = ["-launcher", "fork", "-H", "one:1,two:2"];
     for network in ["shm", "udp"] {
         let mut command = stuck("3", "recv", network, &[ABORT, &hosts].concat());
-        let outcome = job(&mut command);
+        let outcome = finish(&mut command);
         if outcome.err.contains("are started by Hydra") {
             return eprintln!("SKIPPED: there is no Hydra");
         }
