@@ -1,5 +1,6 @@
 /* Collective operations of arguments' sizes, whose counts of messages tell by which algorithm they went: with an info key
- * and its value if the first two arguments are not "-". Then: names and bytes of operations. */
+ * and its value if the first two arguments are not "-". Then: names and bytes of operations, or further keys and values
+ * for the operations behind them. */
 #include "check.h"
 
 static void run(const char *name, int bytes, MPI_Comm comm)
@@ -39,22 +40,32 @@ static void run(const char *name, int bytes, MPI_Comm comm)
     free(receive);
 }
 
+static void set_hint(MPI_Comm comm, const char *key, const char *value)
+{
+    MPI_Info info;
+
+    MPI(MPI_Info_create(&info));
+    if (strcmp(key, "-") != 0)
+        MPI(MPI_Info_set(info, key, value));
+    MPI(MPI_Comm_set_info(comm, info));
+    MPI(MPI_Info_free(&info));
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm comm;
-    MPI_Info info;
 
     begin(&argc, &argv);
     if (argc < 5)
-        return usage("chosen KEY VALUE OPERATION BYTES ..");
-    MPI(MPI_Info_create(&info));
-    if (strcmp(argv[1], "-") != 0)
-        MPI(MPI_Info_set(info, argv[1], argv[2]));
+        return usage("chosen KEY VALUE (OPERATION BYTES | KEY VALUE) ..");
     MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-    MPI(MPI_Comm_set_info(comm, info));
-    MPI(MPI_Info_free(&info));
-    for (int i = 3; i + 1 < argc; i += 2)
-        run(argv[i], atoi(argv[i + 1]), comm);
+    set_hint(comm, argv[1], argv[2]);
+    for (int i = 3; i + 1 < argc; i += 2) {
+        if (strncmp(argv[i], "pombo_coll_", 11) == 0)
+            set_hint(comm, argv[i], argv[i + 1]);
+        else
+            run(argv[i], atoi(argv[i + 1]), comm);
+    }
     MPI(MPI_Comm_free(&comm));
     return end("chosen");
 }

@@ -34,9 +34,18 @@ fn program(test: &str) -> PathBuf {
 
 /// Runs an operation, each rank on a host of its own, and returns the messages and bytes that each rank sent.
 fn counts(program: &Path, words: &[&str], environment: &[(&str, &Path)]) -> (Vec<String>, Outcome) {
+    counts_over("udp", program, words, environment)
+}
+
+fn counts_over(
+    net: &str,
+    program: &Path,
+    words: &[&str],
+    environment: &[(&str, &Path)],
+) -> (Vec<String>, Outcome) {
     let file = program.with_file_name("counts");
     let _ = fs::remove_file(&file);
-    let mut command = pombo(["run", "--net", "udp", "-n", RANKS]);
+    let mut command = pombo(["run", "--net", net, "-n", RANKS]);
     command
         .arg(program)
         .args(words)
@@ -342,4 +351,19 @@ fn what_is_refused() {
     let mut command = pombo(["run", "-wdir", place.to_str().unwrap(), "true"]);
     let outcome = finish(command.env("POMBO_NETWORK", "good.toml"));
     assert_eq!((outcome.code, &*outcome.err), (0, ""));
+}
+
+/// A communicator remembers how its last operation of a kind went, over memory or by messages, until it gets a hint.
+#[test]
+fn a_hint_between_two_operations_counts() {
+    let program = program("measure-hint-program");
+    let sent = |words: &[&str]| counts_over("shm", &program, words, &[]).0;
+    let call = ["allreduce", "4000"];
+    let hint = ["pombo_coll_allreduce", "linear"];
+    let none = ["-", "-"];
+    let before = sent(&[hint, call, call].concat());
+    let between = sent(&[none, call, hint, call].concat());
+    let never = sent(&[none, call, call].concat());
+    assert_ne!(between, never);
+    assert_ne!(between, before);
 }
