@@ -170,8 +170,8 @@ static inline void errors_return(void)
 
 /* ---- What goes on ---------------------------------------------------------------------- */
 
-/* Says whether messages and collectives between all ranks still do what they should. */
-static inline void works(void)
+/* A message and a collective of all ranks; `right` tells whether they brought the right numbers. */
+static inline int exchange(int *right)
 {
     const int to = (rank + 1) % size, from = (rank - 1 + size) % size;
     int in = -1, sum = -1, code;
@@ -179,10 +179,20 @@ static inline void works(void)
     code = MPI_Sendrecv(&rank, 1, MPI_INT, to, 9999, &in, 1, MPI_INT, from, 9999, W, IGNORE);
     if (code == MPI_SUCCESS)
         code = MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, W);
+    *right = in == from && sum == size * (size - 1) / 2;
+    return code;
+}
+
+/* Says whether messages and collectives between all ranks still do what they should. */
+static inline void works(void)
+{
+    int right;
+    const int code = exchange(&right);
+
     if (code != MPI_SUCCESS)
         say("broken:%s", name_of(code));
     else
-        say(in == from && sum == size * (size - 1) / 2 ? "works" : "broken");
+        say(right ? "works" : "broken");
 }
 
 static inline void nap(int milliseconds)
