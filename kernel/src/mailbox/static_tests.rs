@@ -117,7 +117,7 @@ fn a_process_without_an_allocator_posts_to_itself() {
     assert_eq!(Fixed::bytes(&letter.buffer), [7; 150]);
     system.give_back(letter);
     while system.progress().expect("it works") {}
-    assert!(matches!(system.posted(&large), Some((_, Ok(())))));
+    assert!(matches!(system.posted(&large, None), Some((_, Ok(())))));
 
     system.destroy(mine).expect("live");
     let refused = system

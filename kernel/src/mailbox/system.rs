@@ -5,7 +5,7 @@ use super::class::{SizeClasses, room};
 use super::error::Error;
 use super::header::{Address, LARGE, Mail};
 use super::names::{Name, Request};
-use super::state::{Buffers, CONTROL, LETTERS, Life, Names, Slot, System, put};
+use super::state::{Buffers, CONTROL, LETTERS, Life, Slot, System, put};
 use super::tokens::{Letter, Tokens};
 use crate::aspect::Slice;
 use crate::channel::{Channel, WaitSet};
@@ -22,6 +22,16 @@ pub enum Posted<O> {
     Done(O),
     /// The memory is lent until [`System::posted`] returns it.
     Waiting(Sent),
+}
+
+impl<O> Posted<O> {
+    /// Returns the message if it has not left.
+    pub fn waiting(&self) -> Option<Sent> {
+        match self {
+            Posted::Done(_) => None,
+            Posted::Waiting(sent) => Some(*sent),
+        }
+    }
 }
 
 /// A message that has not left.
@@ -56,20 +66,23 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// # Errors
     /// [`Error::Kernel`]: the composition is too small for the channel, or has no rendezvous or no buffering.
     pub fn new(channel: L, classes: SizeClasses) -> Result<Self, Error> {
-        let endpoint = Endpoint::two(channel)?;
-        let (slots, names) = (Slice::new(), Names::new(endpoint.peers()));
-        let (posts, state, taken_back) = (0, 0, Slice::new());
-        let (has_news, has_destroyed) = (false, false);
+        let keepers = channel.peers();
         let mut system = System {
-            endpoint,
+            endpoint: Endpoint::two(channel)?,
             classes,
-            slots,
-            names,
-            posts,
-            state,
-            has_news,
-            has_destroyed,
-            taken_back,
+            slots: Slice::new(),
+            posts: 0,
+            state: 0,
+            has_news: false,
+            has_destroyed: false,
+            queued: 0,
+            abandoned: Slice::new(),
+            kept: Slice::new(),
+            keepers,
+            requests: 0,
+            service: None,
+            unsent: None,
+            gone: heapless::HistoryBuf::new(),
         };
         system.serve()?;
         Ok(system)
@@ -78,7 +91,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// Lets the first so many processes alone keep names, one at least. All processes choose the same number, before the
     /// first mailbox.
     pub fn set_keepers(&mut self, keepers: usize) {
-        self.names.keepers = keepers.clamp(1, self.peers());
+        self.keepers = keepers.clamp(1, self.peers());
     }
 
     /// Returns the number of this process.
@@ -112,11 +125,9 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         if moved {
             self.state = self.state.wrapping_add(1);
             self.serve()?;
-            if self.has_destroyed {
-                self.drop_stale();
-            }
+            self.drop_stale();
             let mut control = self.endpoint.port::<CONTROL>();
-            for place in self.taken_back.as_mut() {
+            for place in self.abandoned.as_mut() {
                 place.take_if(|ticket| !matches!(control.claim(*ticket), Ok(None)));
             }
         }
@@ -138,31 +149,21 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// [`Error::TooManyMailboxes`], [`Error::NoMemory`]; [`Error::Kernel`]: the keeper of the name is lost, or a table is
     /// full.
     pub fn create(&mut self, name: Name) -> Result<Request, Error> {
-        let slots = self.slots.as_ref();
+        let (slots, me) = (self.slots.as_ref(), self.me());
         let free = slots.iter().position(|slot| slot.life == Life::Free);
         let place = free.unwrap_or(slots.len());
-        let index = u16::try_from(place).map_err(|_| Error::TooManyMailboxes)?;
-        let generation = slots
-            .get(place)
-            .map_or(0, |slot| slot.address.generation.wrapping_add(1));
-        let address = Address {
-            peer: self.me(),
-            index,
-            generation,
-        };
-        let request = self.ask(name, Some(address))?;
-        match free {
-            Some(place) => {
-                let slot = &mut self.slots.as_mut()[place];
-                (slot.life, slot.address, slot.name) = (Life::Asked, address, name);
-            }
-            None => {
-                let pushed = self.slots.push(Slot::new(address, name));
-                pushed
-                    .map_err(|_| Error::TooManyMailboxes)
-                    .inspect_err(|_| self.withdraw(&request))?;
-            }
+        if place == slots.len() {
+            let index = u16::try_from(place).map_err(|_| Error::TooManyMailboxes)?;
+            let address = Address::of_request(me, index.into());
+            let pushed = self.slots.push(Slot::new(address, name));
+            pushed.map_err(|_| Error::TooManyMailboxes)?;
         }
+        let last = self.slots.as_ref()[place].address;
+        let generation = last.generation.wrapping_add(1);
+        let address = Address { generation, ..last };
+        let request = self.ask(name, Some(address))?;
+        let slot = &mut self.slots.as_mut()[place];
+        (slot.life, slot.address, slot.name) = (Life::Asked, address, name);
         Ok(request)
     }
 
@@ -174,61 +175,29 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         self.ask(name, None)
     }
 
-    /// Returns the mailbox of a name, which is live if it was to be created; `None` while that is not known.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchName`]: there is none yet, so ask again; [`Error::Exists`], [`Error::TooManyNames`];
-    /// [`Error::Kernel`]: the keeper is lost.
-    pub fn found(&mut self, request: &Request) -> Option<Result<Address, Error>> {
-        let answer = self.peek_answer(request)?;
-        match (&answer, request.create) {
-            (Ok(_), Some(address)) => self.start(address.index.into()),
-            // A keeper that is lost may have granted the name, and told others.
-            (Err(Error::Kernel(_)), Some(address)) => self.bury(address, request.name),
-            // Nobody can have found it.
-            (Err(_), Some(address)) => self.end(address),
-            _ => {}
-        }
-        self.forget(request);
-        Some(answer)
-    }
-
-    /// Gives a request up whose reply has not come. A mailbox that was created by it is destroyed.
-    pub fn withdraw(&mut self, request: &Request) {
-        self.forget(request);
-        // Others may have found it; the keeper answers requests of one process in their order.
-        if let Some(address) = request.create {
-            self.bury(address, request.name);
-        }
-    }
-
     /// Destroys a mailbox of this process. Messages in it are dropped, and so are those that come later; every process is
     /// told.
     ///
     /// # Errors
     /// [`Error::Vanished`], [`Error::NotHere`].
     pub fn destroy(&mut self, address: Address) -> Result<(), Error> {
-        let slot = self.live(address)?;
-        self.bury(address, self.slots.as_ref()[slot].name);
-        let others = (0..self.peers() as u16).map(Peer);
-        others
-            .filter(|peer| *peer != address.peer)
-            .for_each(|peer| self.tell_gone(peer, address));
+        self.live(address)?;
+        self.bury(address);
+        for peer in (0..self.peers() as u16).map(Peer) {
+            if peer != address.peer {
+                self.tell_gone(peer, address);
+            }
+        }
         Ok(())
     }
 
     /// Ends a mailbox: its receives are withdrawn, its name is free, and messages to it are dropped from now on.
-    fn bury(&mut self, address: Address, name: Name) {
-        self.free_name(&name, address);
-        self.end(address);
-        self.has_destroyed = true;
-    }
-
-    /// Frees the place of a mailbox, unless it has another one.
-    fn end(&mut self, address: Address) {
-        let slot = self.slots.as_ref().get(usize::from(address.index));
-        if slot.is_some_and(|slot| slot.address == address) {
-            self.stop(address.index.into());
+    pub(super) fn bury(&mut self, address: Address) {
+        let slot = usize::from(address.index);
+        let name = self.slots.as_ref().get(slot);
+        if let Some(name) = name.and_then(|it| (it.address == address).then_some(it.name)) {
+            self.free_name(&name, address);
+            self.stop(slot);
         }
     }
 
@@ -241,80 +210,70 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     #[inline]
     pub fn post(&mut self, to: Address, out: B::Out, is_large: bool) -> PostResult<B> {
         let (len, limit) = (out.len(), self.classes.longest());
-        let class = if is_large {
-            Some(LARGE)
-        } else {
-            self.classes.of(len)
+        let class = self.classes.of(len).filter(|_| !is_large);
+        let Some(class) = class.or(is_large.then_some(LARGE)) else {
+            return Err((out, Error::TooLong { len, limit }));
         };
-        let Some(class) = class.filter(|_| !self.is_gone(to)) else {
-            let too_long = Error::TooLong { len, limit };
-            return Err((out, class.map_or(too_long, |_| Error::Vanished)));
-        };
+        if self.is_gone(to) {
+            return Err((out, Error::Vanished));
+        }
         self.posts = self.posts.wrapping_add(u32::from(!is_large));
         let mail = Mail::new(class, to, self.posts);
-        if !is_large {
-            match self
-                .endpoint
-                .port::<LETTERS>()
-                .try_inject(to.peer, mail, &out)
-            {
+        let mode = match is_large {
+            true => Mode::Synchronous,
+            false => match self.port_of(false).try_inject(to.peer, mail, &out) {
+                Ok(false) => Mode::Standard,
                 Ok(true) => return Ok(Posted::Done(out)),
-                Ok(false) => {}
                 Err(error) => return Err((out, error.into())),
-            }
-        }
-        let mode = if is_large {
-            Mode::Synchronous
-        } else {
-            Mode::Standard
+            },
         };
-        match self.port_of(is_large).isend_as(mode, to.peer, mail, out) {
-            Ok(ticket) => Ok(Posted::Waiting(Sent {
+        let posted = self.port_of(is_large).isend_as(mode, to.peer, mail, out);
+        let refused = |Refused { loan, error }| (loan, error.into());
+        let sent = |ticket| {
+            Posted::Waiting(Sent {
                 ticket,
                 to,
                 is_large,
-            })),
-            Err(Refused { loan, error }) => Err((loan, error.into())),
-        }
+            })
+        };
+        posted.map(sent).map_err(refused)
     }
 
     /// Returns the memory of a message that has left, and whether its mailbox has taken it; `None` while it has not left.
-    /// A small message has left when the driver, or the pool of the other process, has taken it.
-    pub fn posted(&mut self, sent: &Sent) -> Option<(B::Out, Result<(), Error>)> {
-        let is_gone = self.is_gone(sent.to);
-        if is_gone && !sent.is_large {
-            return Some((self.take_back(sent)?, Err(Error::Vanished)));
-        }
-        let completed = self
-            .port_of(sent.is_large)
-            .claim(sent.ticket)
-            .ok()
-            .flatten()?;
-        let vanished = is_gone.then_some(Err(Error::Vanished));
-        match completed.loan {
-            Loan::Sent(out) => Some((
-                out,
-                vanished.unwrap_or(completed.outcome.map(drop).map_err(Error::from)),
-            )),
-            Loan::Received(_) => None,
-        }
+    /// A small message has left when the driver, or the pool of the other process, has taken it. One that has not is taken
+    /// back if its mailbox is gone, or the caller gives up: then the outcome is that error.
+    pub fn posted(
+        &mut self,
+        sent: &Sent,
+        give_up: Option<Error>,
+    ) -> Option<(B::Out, Result<(), Error>)> {
+        let vanished = self.is_gone(sent.to).then_some(Error::Vanished);
+        let mut port = self.port_of(sent.is_large);
+        let completed = port.claim(sent.ticket).ok().flatten();
+        let (loan, outcome) = match completed {
+            Some(completed) => (
+                completed.loan,
+                completed.outcome.map(drop).map_err(Error::from),
+            ),
+            None if sent.is_large => return None,
+            None => {
+                let error = vanished.or(give_up)?;
+                (port.release(sent.ticket)?, Err(error))
+            }
+        };
+        let Loan::Sent(out) = loan else {
+            return None;
+        };
+        Some((out, vanished.map_or(outcome, Err)))
     }
 
-    /// Takes a message back that has not left, or that nobody has begun to retrieve. `None` if it was returned before, and
-    /// for a large one, whose memory is dropped as soon as no receiver can be reading it where it is.
-    pub fn take_back(&mut self, sent: &Sent) -> Option<B::Out> {
-        if sent.is_large {
-            let mut control = self.endpoint.port::<CONTROL>();
-            // Where that fails it has ended, or the channel is broken.
-            if control.cancel(sent.ticket).is_ok() {
-                self.state = self.state.wrapping_add(1);
-                let _ = put(&mut self.taken_back, sent.ticket);
-            }
-            return None;
-        }
-        match self.endpoint.port::<LETTERS>().release(sent.ticket)? {
-            Loan::Sent(out) => Some(out),
-            Loan::Received(_) => None,
+    /// Takes a large message back that nobody has begun to retrieve. Its memory is dropped as soon as no receiver can be
+    /// reading it where it is.
+    pub fn revoke(&mut self, sent: &Sent) {
+        // Where that fails it has ended, or the channel is broken.
+        if self.endpoint.port::<CONTROL>().cancel(sent.ticket).is_ok() {
+            self.state = self.state.wrapping_add(1);
+            let _ = put(&mut self.abandoned, sent.ticket);
         }
     }
 
@@ -343,23 +302,47 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         &mut self,
         address: Address,
         letter: LetterOf<B>,
-        mut goes_on: impl FnMut() -> bool,
+        goes_on: impl FnMut() -> bool,
     ) -> Result<Option<LetterOf<B>>, Error> {
+        let (class, mut buffer) = (letter.class, Some(letter.buffer));
+        let is_own = letter.to == address && class != LARGE;
+        let received = is_own.then(|| self.receive_again(address, class, &mut buffer, goes_on));
+        match (received.transpose(), buffer) {
+            (Ok(Some(Some(from))), Some(buffer)) => Ok(Some(Letter {
+                buffer,
+                from,
+                ..letter
+            })),
+            (received, buffer) => {
+                if let Ok(slot) = self.live(letter.to) {
+                    self.post_again(slot, class, buffer);
+                }
+                received?;
+                self.retrieve(address)
+            }
+        }
+    }
+
+    /// Receives what comes next into a buffer of that class, if nothing is there before; returns the sender.
+    #[inline]
+    fn receive_again(
+        &mut self,
+        address: Address,
+        class: u8,
+        buffer: &mut Option<B::In>,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Result<Option<Peer>, Error> {
         const NO_SLEEP: u32 = 2;
-        let Letter {
-            buffer, to, class, ..
-        } = letter;
-        let mut buffer = Some(buffer);
-        while to == address && class != LARGE && goes_on() {
+        while goes_on() {
             self.serve()?;
             let slot = self.live(address)?;
             if self.find(slot).is_some() || self.endpoint.port::<CONTROL>().lengths().unexpected > 0
             {
                 break;
             }
-            buffer = B::provide(buffer, room(class), false);
+            *buffer = B::provide(buffer.take(), room(class), false);
             let receive = self.slots.as_ref()[slot].idle_receive(class);
-            let (Some(receive), Some(into)) = (receive, &mut buffer) else {
+            let (Some(receive), Some(into)) = (receive, &mut *buffer) else {
                 break;
             };
             let mut letters = self.endpoint.port::<LETTERS>();
@@ -371,20 +354,11 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
                 self.state = self.state.wrapping_add(1);
             }
             // One that is too long comes from a sender of another kind.
-            if let Some(from) = received.and_then(|it| it.outcome.ok().map(|_| it.envelope.peer()))
-            {
-                return Ok(buffer.map(|buffer| Letter {
-                    buffer,
-                    from,
-                    to,
-                    class,
-                }));
+            if let Some(received) = received.filter(|it| it.outcome.is_ok()) {
+                return Ok(Some(received.envelope.peer()));
             }
         }
-        if let Ok(slot) = self.live(to) {
-            self.post_again(slot, class, buffer);
-        }
-        self.retrieve(address)
+        Ok(None)
     }
 
     /// Posts the buffer of a message again. If its mailbox is gone, the buffer is dropped.
@@ -415,20 +389,23 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
                 self.find(slot).is_some() || !matches!(self.has_large(slot), Ok(false))
             }),
             Want::Sent(sent) => {
-                let has_left = !matches!(self.port_of(sent.is_large).peek(sent.ticket), Ok(None));
-                has_left || !sent.is_large && self.is_gone(sent.to)
+                !sent.is_large && self.is_gone(sent.to) || self.is_over(sent.is_large, sent.ticket)
             }
-            Want::Reply(request) => self.peek_answer(request).is_some(),
+            Want::Reply(request) => self.is_over(true, request.reply),
             Want::Nothing => false,
         }
+    }
+
+    fn is_over(&mut self, is_control: bool, ticket: Ticket) -> bool {
+        !matches!(self.port_of(is_control).peek(ticket), Ok(None))
     }
 
     /// Returns the port of large messages, or of letters.
     fn port_of(
         &mut self,
-        is_large: bool,
+        is_control: bool,
     ) -> impl PointToPointExt<Header = Mail, Memory = B, Config = C> {
-        match is_large {
+        match is_control {
             true => self.endpoint.port::<CONTROL>(),
             false => self.endpoint.port::<LETTERS>(),
         }
@@ -439,7 +416,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     fn is_gone(&self, address: Address) -> bool {
         match address.peer == self.me() {
             true => self.live(address).is_err(),
-            false => self.names.is_gone(address),
+            false => self.gone.contains(&address),
         }
     }
 

@@ -1,11 +1,11 @@
 //! The calls that threads make: each waits, with a time-out where it may take long, at the hand-over.
 
 use super::hand_over::{Driven, HandOver};
-use super::heap::{Buffer, Heap};
+use super::heap::{Buffer, Heap, Packed};
 use super::message::{GiveBack, Message};
 use super::sync::Bell;
 use crate::HeapStorage;
-use crate::tuning::{LOOKUP_INTERVALS, NO_SLEEP_POLLS, SHORT_SLEEP};
+use crate::tuning::{LOOKUP_INTERVALS, SHORT_SLEEP};
 use crate::wait::now;
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -72,14 +72,6 @@ impl<L: Channel> Driven for Core<L> {
             other = other.at_most(deadline.saturating_sub(now()));
         }
         System::wait(self, idle, other)
-    }
-
-    fn is_over(&self, deadline: Option<u64>) -> bool {
-        deadline.is_some_and(|deadline| now() >= deadline)
-    }
-
-    fn may_sleep(idle: u32) -> bool {
-        idle >= NO_SLEEP_POLLS
     }
 }
 
@@ -249,6 +241,11 @@ impl<L: Channel + Send> Mailbox<L> {
         self.address.peer
     }
 
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&mut Core<L>) -> R) -> R {
+        self.shared.with(f)
+    }
+
     /// Posts what is packed in the message, which can be used again when the call returns: the message has left.
     ///
     /// # Errors
@@ -270,12 +267,10 @@ impl<L: Channel + Send> Mailbox<L> {
     #[inline]
     fn post_before(&self, message: &mut Message, deadline: Option<u64>) -> Result<(), Error> {
         let packed = message.take_packed(false);
-        let (packed, outcome) = match self
-            .shared
-            .with(|core| core.post(self.address, packed, false))
-        {
+        let posted = self.with(|core| core.post(self.address, packed, false));
+        let (packed, outcome) = match posted {
             Ok(Posted::Done(packed)) => (packed, Ok(())),
-            Ok(Posted::Waiting(sent)) => return self.wait_sent(sent, message, deadline),
+            Ok(Posted::Waiting(sent)) => self.wait_sent(sent, deadline)?,
             Err((packed, error)) => (packed, Err(error)),
         };
         message.packed = packed;
@@ -283,29 +278,13 @@ impl<L: Channel + Send> Mailbox<L> {
     }
 
     #[cold]
-    fn wait_sent(
-        &self,
-        sent: Sent,
-        message: &mut Message,
-        deadline: Option<u64>,
-    ) -> Result<(), Error> {
-        let posted = |core: &mut Core<L>| Ok(core.posted(&sent));
-        let left = self.shared.wait_for(deadline, posted, || Want::Sent(sent));
-        let (packed, outcome) = match left {
-            Ok(Some(left)) => left,
-            failed => {
-                let error = failed.err().unwrap_or(Error::MailboxFull);
-                let back = |packed| (packed, Err(error));
-                // The message may have left in between.
-                let left = self.shared.with(|core| match core.posted(&sent) {
-                    None => core.take_back(&sent).map(back),
-                    left => left,
-                });
-                left.ok_or(error)?
-            }
+    fn wait_sent(&self, sent: Sent, deadline: Option<u64>) -> Result<Left, Error> {
+        let error = match left(&self.shared, sent, deadline) {
+            Ok(Some(left)) => return Ok(left),
+            failed => failed.err().unwrap_or(Error::MailboxFull),
         };
-        message.packed = packed;
-        outcome
+        let left = self.with(|core| core.posted(&sent, Some(error)));
+        left.ok_or(error)
     }
 
     /// Posts a message of any length, without waiting: the ticket has what is packed until it has left, which it does when
@@ -315,23 +294,13 @@ impl<L: Channel + Send> Mailbox<L> {
     /// [`Error::Vanished`], [`Error::Kernel`]; the message stays as it is.
     pub fn post_large(&self, message: &mut Message) -> Result<LargeTicket<L>, Error> {
         let packed = message.take_packed(true);
-        match self
-            .shared
-            .with(|core| core.post(self.address, packed, true))
-        {
-            Ok(posted) => {
-                let shared = self.shared.clone();
-                let sent = match posted {
-                    Posted::Waiting(sent) => Some(sent),
-                    Posted::Done(_) => None,
-                };
-                Ok(LargeTicket { shared, sent })
-            }
-            Err((packed, error)) => {
-                message.packed = packed;
-                Err(error)
-            }
-        }
+        let posted = self.with(|core| core.post(self.address, packed, true));
+        let sent = posted.map_err(|(packed, error)| {
+            message.packed = packed;
+            error
+        })?;
+        let (shared, sent) = (self.shared.clone(), sent.waiting());
+        Ok(LargeTicket { shared, sent })
     }
 
     /// Waits for the next message; the buffer that the message refers to returns to its mailbox before.
@@ -354,19 +323,17 @@ impl<L: Channel + Send> Mailbox<L> {
 
     #[inline]
     fn retrieve_before(&self, message: &mut Message, deadline: Option<u64>) -> Result<(), Error> {
-        if let Some((letter, owner)) = message.take_letter(&self.shared)
-            && let Some(letter) = self
-                .shared
-                .with_time(|core, time| core.exchange(self.address, letter, time))?
-        {
-            message.set_letter(letter, owner);
-            return Ok(());
+        let (shared, address) = (&self.shared, self.address);
+        if let Some((letter, owner)) = message.take_letter(shared) {
+            let next = shared.with_time(|core, time| core.exchange(address, letter, time));
+            if let Some(letter) = next? {
+                message.set_letter(letter, owner);
+                return Ok(());
+            }
         }
-        let next = |core: &mut Core<L>| core.retrieve(self.address);
-        let retrieved = self
-            .shared
-            .wait_for(deadline, next, || Want::Message(self.address))?;
-        message.set_letter(retrieved.ok_or(Error::TimedOut)?, self.shared.clone());
+        let next = |core: &mut Core<L>| core.retrieve(address);
+        let letter = shared.wait_for(deadline, next, || Want::Message(address))?;
+        message.set_letter(letter.ok_or(Error::TimedOut)?, shared.clone());
         Ok(())
     }
 
@@ -386,8 +353,7 @@ impl<L: Channel + Send> Mailbox<L> {
     /// # Errors
     /// As [`Self::tokens`].
     pub fn provide(&self, len: usize) -> Result<Tokens, Error> {
-        self.shared
-            .with(|core| core.tokens(self.address, len, true))
+        self.with(|core| core.tokens(self.address, len, true))
     }
 
     /// Returns the tokens of the size class of messages of `len` bytes.
@@ -395,8 +361,7 @@ impl<L: Channel + Send> Mailbox<L> {
     /// # Errors
     /// [`Error::NotHere`], [`Error::Vanished`], [`Error::TooLong`].
     pub fn tokens(&self, len: usize) -> Result<Tokens, Error> {
-        self.shared
-            .with(|core| core.tokens(self.address, len, false))
+        self.with(|core| core.tokens(self.address, len, false))
     }
 }
 
@@ -430,11 +395,7 @@ impl<L: Channel + Send> LargeTicket<L> {
         let Some(sent) = self.sent else {
             return Ok(None);
         };
-        let posted = |core: &mut Core<L>| Ok(core.posted(&sent));
-        let Some((packed, outcome)) = self
-            .shared
-            .wait_for(deadline, posted, || Want::Sent(sent))?
-        else {
+        let Some((packed, outcome)) = left(&self.shared, sent, deadline)? else {
             return Ok(None);
         };
         self.sent = None;
@@ -445,7 +406,20 @@ impl<L: Channel + Send> LargeTicket<L> {
 impl<L: Channel + Send> Drop for LargeTicket<L> {
     fn drop(&mut self) {
         if let Some(sent) = self.sent.take() {
-            self.shared.with(|core| drop(core.take_back(&sent)));
+            self.shared.with(|core| core.revoke(&sent));
         }
     }
+}
+
+/// The memory of a message that has left, and whether its mailbox has taken it.
+type Left = (Packed, Result<(), Error>);
+
+/// Waits until a message has left; `None` if the deadline passes first.
+fn left<L: Channel + Send>(
+    shared: &Shared<L>,
+    sent: Sent,
+    deadline: Option<u64>,
+) -> Result<Option<Left>, Error> {
+    let posted = |core: &mut Core<L>| Ok(core.posted(&sent, None));
+    shared.wait_for(deadline, posted, || Want::Sent(sent))
 }

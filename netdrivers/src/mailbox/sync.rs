@@ -9,8 +9,15 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsRawFd, OwnedFd};
 
 pub(super) use crate::lock::Lock;
+pub(super) use crate::tuning::NO_SLEEP_POLLS;
 pub(super) use crate::wait::yield_policy::sched_yield as yield_now;
 pub(super) use core::sync::atomic::{AtomicU32, Ordering};
+
+/// Returns whether the deadline has passed.
+#[inline]
+pub(super) fn is_over(deadline: Option<u64>) -> bool {
+    deadline.is_some_and(|deadline| now() >= deadline)
+}
 
 /// What one parked thread sleeps on. It is set once.
 #[derive(Clone)]
