@@ -11,8 +11,9 @@ use crate::config::{Config, Sizes};
 use crate::header::Peer;
 use crate::memory::{Memory, Ticket};
 
-/// Memory with the buffers of mailboxes: what a package with an allocator, or a program with memory of its own, brings.
-pub trait Buffers: Memory + 'static {
+/// Memory with the buffers of mailboxes: what a package with an allocator, or a program with memory of its own, brings. A
+/// message to post is empty by default.
+pub trait Buffers: Memory<Out: Default> + 'static {
     /// Provides an empty buffer for messages of up to `room` bytes, whose [`Sink::len`](crate::Sink::len) is `room`. The
     /// memory of `spare`, an earlier buffer, may be used again. That of a large message is needed now, that of others
     /// once the first of them comes. Returns `None` if there is no memory.

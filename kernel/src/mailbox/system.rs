@@ -11,28 +11,9 @@ use crate::aspect::Slice;
 use crate::channel::{Channel, WaitSet};
 use crate::communicator::{Endpoint, Mode, PointToPoint, PointToPointExt};
 use crate::config::Config;
-use crate::error::{self, Refused};
+use crate::error;
 use crate::header::Peer;
 use crate::memory::{Loan, Memory, Source, Ticket};
-
-/// The result of a post.
-#[derive(Debug)]
-pub enum Posted<O> {
-    /// The message has left, and its memory comes back.
-    Done(O),
-    /// The memory is lent until [`System::posted`] returns it.
-    Waiting(Sent),
-}
-
-impl<O> Posted<O> {
-    /// Returns the message if it has not left.
-    pub fn waiting(&self) -> Option<Sent> {
-        match self {
-            Posted::Done(_) => None,
-            Posted::Waiting(sent) => Some(*sent),
-        }
-    }
-}
 
 /// A message that has not left.
 #[derive(Clone, Copy, Debug)]
@@ -202,41 +183,46 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     }
 
     /// Posts a message: one that has a size class, in the order of posts to that process, or one of any length by the large
-    /// protocol. That one is announced, and leaves when its mailbox is retrieved from.
+    /// protocol. That one is announced, and leaves when its mailbox is retrieved from. Returns `None` if the message has
+    /// left; otherwise its memory is taken, until [`System::posted`] returns it.
     ///
     /// # Errors
-    /// The memory comes back with [`Error::Vanished`], [`Error::TooLong`] if there is no class, or [`Error::Kernel`]: the
-    /// process is lost, or the table of operations is full.
+    /// The memory stays: [`Error::Vanished`], [`Error::TooLong`] if there is no class, or [`Error::Kernel`]: the process is
+    /// lost, or the table of operations is full.
     #[inline]
-    pub fn post(&mut self, to: Address, out: B::Out, is_large: bool) -> PostResult<B> {
+    pub fn post(
+        &mut self,
+        to: Address,
+        out: &mut B::Out,
+        is_large: bool,
+    ) -> Result<Option<Sent>, Error> {
         let (len, limit) = (out.len(), self.classes.longest());
-        let class = self.classes.of(len).filter(|_| !is_large);
-        let Some(class) = class.or(is_large.then_some(LARGE)) else {
-            return Err((out, Error::TooLong { len, limit }));
+        let class = match is_large {
+            true => LARGE,
+            false => self.classes.of(len).ok_or(Error::TooLong { len, limit })?,
         };
         if self.is_gone(to) {
-            return Err((out, Error::Vanished));
+            return Err(Error::Vanished);
         }
         self.posts = self.posts.wrapping_add(u32::from(!is_large));
         let mail = Mail::new(class, to, self.posts);
+        let mut port = self.port_of(is_large);
         let mode = match is_large {
             true => Mode::Synchronous,
-            false => match self.port_of(false).try_inject(to.peer, mail, &out) {
-                Ok(false) => Mode::Standard,
-                Ok(true) => return Ok(Posted::Done(out)),
-                Err(error) => return Err((out, error.into())),
-            },
+            false if port.try_inject(to.peer, mail, out)? => return Ok(None),
+            false => Mode::Standard,
         };
-        let posted = self.port_of(is_large).isend_as(mode, to.peer, mail, out);
-        let refused = |Refused { loan, error }| (loan, error.into());
-        let sent = |ticket| {
-            Posted::Waiting(Sent {
+        match port.isend_as(mode, to.peer, mail, core::mem::take(out)) {
+            Ok(ticket) => Ok(Some(Sent {
                 ticket,
                 to,
                 is_large,
-            })
-        };
-        posted.map(sent).map_err(refused)
+            })),
+            Err(refused) => {
+                *out = refused.loan;
+                Err(refused.error.into())
+            }
+        }
     }
 
     /// Returns the memory of a message that has left, and whether its mailbox has taken it; `None` while it has not left.
@@ -435,6 +421,3 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
 
 /// The letters of some memory.
 pub type LetterOf<B> = Letter<<B as Memory>::In>;
-
-/// What a post returns.
-pub type PostResult<B> = Result<Posted<<B as Memory>::Out>, (<B as Memory>::Out, Error)>;

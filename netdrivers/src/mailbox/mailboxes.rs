@@ -12,7 +12,7 @@ use core::time::Duration;
 use pombo_kernel::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Unobserved};
 use pombo_kernel::channel::{Channel, WaitSet};
 use pombo_kernel::mailbox::{
-    self, Address, Error, Letter, Name, Posted, Request, Sent, SizeClasses, System, Tokens, Want,
+    self, Address, Error, Letter, Name, Request, Sent, SizeClasses, System, Tokens, Want,
 };
 use pombo_kernel::matching::Binned;
 use pombo_kernel::prelude::U64;
@@ -266,25 +266,29 @@ impl<L: Channel + Send> Mailbox<L> {
 
     #[inline]
     fn post_before(&self, message: &mut Message, deadline: Option<u64>) -> Result<(), Error> {
-        let packed = message.take_packed(false);
-        let posted = self.with(|core| core.post(self.address, packed, false));
-        let (packed, outcome) = match posted {
-            Ok(Posted::Done(packed)) => (packed, Ok(())),
-            Ok(Posted::Waiting(sent)) => self.wait_sent(sent, deadline)?,
-            Err((packed, error)) => (packed, Err(error)),
-        };
-        message.packed = packed;
-        outcome
+        let (to, packed) = (self.address, &mut message.packed);
+        match self.with(|core| core.post(to, packed, false))? {
+            None => Ok(()),
+            Some(sent) => self.wait_sent(sent, packed, deadline),
+        }
     }
 
     #[cold]
-    fn wait_sent(&self, sent: Sent, deadline: Option<u64>) -> Result<Left, Error> {
-        let error = match left(&self.shared, sent, deadline) {
-            Ok(Some(left)) => return Ok(left),
-            failed => failed.err().unwrap_or(Error::MailboxFull),
-        };
-        let left = self.with(|core| core.posted(&sent, Some(error)));
-        left.ok_or(error)
+    fn wait_sent(
+        &self,
+        sent: Sent,
+        packed: &mut Packed,
+        deadline: Option<u64>,
+    ) -> Result<(), Error> {
+        let left = left(&self.shared, sent, deadline);
+        let error = left.as_ref().err().copied().unwrap_or(Error::MailboxFull);
+        // The message may have left in between.
+        let left = left
+            .unwrap_or_default()
+            .or_else(|| self.with(|core| core.posted(&sent, Some(error))));
+        let outcome;
+        (*packed, outcome) = left.ok_or(error)?;
+        outcome
     }
 
     /// Posts a message of any length, without waiting: the ticket has what is packed until it has left, which it does when
@@ -293,13 +297,10 @@ impl<L: Channel + Send> Mailbox<L> {
     /// # Errors
     /// [`Error::Vanished`], [`Error::Kernel`]; the message stays as it is.
     pub fn post_large(&self, message: &mut Message) -> Result<LargeTicket<L>, Error> {
-        let packed = message.take_packed(true);
-        let posted = self.with(|core| core.post(self.address, packed, true));
-        let sent = posted.map_err(|(packed, error)| {
-            message.packed = packed;
-            error
-        })?;
-        let (shared, sent) = (self.shared.clone(), sent.waiting());
+        message.packed.is_large = true;
+        let sent = self.with(|core| core.post(self.address, &mut message.packed, true));
+        message.packed.is_large = false;
+        let (shared, sent) = (self.shared.clone(), sent?);
         Ok(LargeTicket { shared, sent })
     }
 
@@ -399,7 +400,7 @@ impl<L: Channel + Send> LargeTicket<L> {
             return Ok(None);
         };
         self.sent = None;
-        outcome.map(|()| Some(Message::of(packed)))
+        outcome.map(|()| Some(Message::of(packed.bytes)))
     }
 }
 
