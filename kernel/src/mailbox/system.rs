@@ -206,13 +206,20 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         }
         self.posts = self.posts.wrapping_add(u32::from(!is_large));
         let mail = Mail::new(class, to, self.posts);
-        let mut port = self.port_of(is_large);
-        let mode = match is_large {
-            true => Mode::Synchronous,
-            false if port.try_inject(to.peer, mail, out)? => return Ok(None),
-            false => Mode::Standard,
-        };
-        match port.isend_as(mode, to.peer, mail, core::mem::take(out)) {
+        let mut mode = Mode::Synchronous;
+        if !is_large {
+            // Not by `port_of`: what is known of the port is not looked up then.
+            let mut letters = self.endpoint.port::<LETTERS>();
+            if letters.try_inject(to.peer, mail, out)? {
+                return Ok(None);
+            }
+            mode = Mode::Standard;
+        }
+        let message = core::mem::take(out);
+        match self
+            .port_of(is_large)
+            .isend_as(mode, to.peer, mail, message)
+        {
             Ok(ticket) => Ok(Some(Sent {
                 ticket,
                 to,

@@ -227,6 +227,10 @@ impl<T: Driven> Turn<T> {
     /// Wakes the parked threads whose want is fulfilled.
     #[inline]
     fn wake_ready(&mut self) {
+        // Mostly nobody is.
+        if self.parked.is_empty() {
+            return;
+        }
         let value = &mut self.value;
         self.parked.retain(|(want, flag)| {
             let is_ready = value.is_ready(want);
