@@ -297,27 +297,31 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         letter: LetterOf<B>,
         goes_on: impl FnMut() -> bool,
     ) -> Result<Option<LetterOf<B>>, Error> {
-        let (class, mut buffer) = (letter.class, Some(letter.buffer));
-        let is_own = letter.to == address && class != LARGE;
-        let received = is_own.then(|| self.receive_again(address, class, &mut buffer, goes_on));
-        match (received.transpose(), buffer) {
-            (Ok(Some(Some(from))), Some(buffer)) => Ok(Some(Letter {
+        let Letter { to, class, .. } = letter;
+        let mut buffer = Some(letter.buffer);
+        let mut received = Ok(None);
+        if to == address && class != LARGE {
+            received = self.receive_again(address, class, &mut buffer, goes_on);
+        }
+        if let Ok(Some(from)) = received
+            && let Some(buffer) = buffer
+        {
+            return Ok(Some(Letter {
                 buffer,
                 from,
-                ..letter
-            })),
-            (received, buffer) => {
-                if let Ok(slot) = self.live(letter.to) {
-                    self.post_again(slot, class, buffer);
-                }
-                received?;
-                self.retrieve(address)
-            }
+                to,
+                class,
+            }));
         }
+        if let Ok(slot) = self.live(to) {
+            self.post_again(slot, class, buffer);
+        }
+        received?;
+        self.retrieve(address)
     }
 
     /// Receives what comes next into a buffer of that class, if nothing is there before; returns the sender.
-    #[inline]
+    #[inline(always)]
     fn receive_again(
         &mut self,
         address: Address,
@@ -335,7 +339,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             }
             *buffer = B::provide(buffer.take(), room(class), false);
             let receive = self.slots.as_ref()[slot].idle_receive(class);
-            let (Some(receive), Some(into)) = (receive, &mut *buffer) else {
+            let (Some(receive), Some(into)) = (receive, buffer.as_mut()) else {
                 break;
             };
             let mut letters = self.endpoint.port::<LETTERS>();
@@ -347,8 +351,9 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
                 self.state = self.state.wrapping_add(1);
             }
             // One that is too long comes from a sender of another kind.
-            if let Some(received) = received.filter(|it| it.outcome.is_ok()) {
-                return Ok(Some(received.envelope.peer()));
+            if let Some(from) = received.and_then(|it| it.outcome.ok().map(|_| it.envelope.peer()))
+            {
+                return Ok(Some(from));
             }
         }
         Ok(None)
