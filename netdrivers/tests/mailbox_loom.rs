@@ -20,8 +20,9 @@ mod sync {
     pub(super) use loom::sync::atomic::{AtomicU32, Ordering};
     pub(super) use loom::thread::yield_now;
 
-    /// Every wait may sleep.
-    pub(super) const NO_SLEEP_POLLS: u32 = 0;
+    pub(super) fn may_sleep(_idle: u32) -> bool {
+        true
+    }
 
     pub(super) fn is_over(_deadline: Option<u64>) -> bool {
         false

@@ -8,7 +8,7 @@
 //!
 //! A receiver thread is a driver that waits for nothing. Only `mailboxes` uses this module.
 
-use super::sync::{AtomicU32, Bell, Flag, Lock, NO_SLEEP_POLLS, Ordering, is_over, yield_now};
+use super::sync::{AtomicU32, Bell, Flag, Lock, Ordering, is_over, may_sleep, yield_now};
 use alloc::vec::Vec;
 
 /// What the threads share.
@@ -208,7 +208,7 @@ impl<T: Driven> HandOver<T> {
     }
 
     fn pause(&self, turn: &mut Turn<T>, idle: u32, deadline: Option<u64>) -> Result<(), T::Error> {
-        if idle < NO_SLEEP_POLLS {
+        if !may_sleep(idle) {
             return turn.value.wait(idle, deadline, &self.bell);
         }
         // All changes of the word are in one order: either this thread sees the other's want, or the other sees it
