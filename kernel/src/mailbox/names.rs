@@ -74,34 +74,14 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         Ok(Request { reply, create })
     }
 
-    /// Returns the mailbox of a name, which is live if it was to be created; `None` while that is not known.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchName`]: there is none yet, so ask again; [`Error::Exists`], [`Error::TooManyNames`];
-    /// [`Error::Kernel`]: the keeper is lost.
-    pub fn found(&mut self, request: &Request) -> Option<Result<Address, Error>> {
+    /// Takes the reply to a request: the mailbox of the name, or why there is none; `None` while it is not here.
+    pub(super) fn take_answer(&mut self, request: &Request) -> Option<Result<Address, Error>> {
         let mut control = self.endpoint.port::<CONTROL>();
         let reply = control.claim(request.reply).ok().flatten()?;
-        let answer = match (reply.outcome, reply.loan) {
+        Some(match (reply.outcome, reply.loan) {
             (Ok(_), Loan::Received(buffer)) => answer(B::bytes(&buffer)),
             (outcome, _) => Err(outcome.map_or_else(Error::from, |_| Error::Malformed)),
-        };
-        match (&answer, request.create) {
-            (Ok(_), Some(address)) => self.start(address.index.into()),
-            // A keeper that is lost may have granted the name, and told others.
-            (Err(_), Some(address)) => self.bury(address),
-            _ => {}
-        }
-        Some(answer)
-    }
-
-    /// Gives a request up whose reply has not come. A mailbox that was created by it is destroyed.
-    pub fn withdraw(&mut self, request: &Request) {
-        let _ = put(&mut self.abandoned, request.reply);
-        // Others may have found it; the keeper answers requests of one process in their order.
-        if let Some(address) = request.create {
-            self.bury(address);
-        }
+        })
     }
 
     /// Tells the keeper of a name that its mailbox is gone, as far as that is possible.

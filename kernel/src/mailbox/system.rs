@@ -156,6 +156,31 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         self.ask(name, None)
     }
 
+    /// Returns the mailbox of a name, which is live if it was to be created; `None` while that is not known.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchName`]: there is none yet, so ask again; [`Error::Exists`], [`Error::TooManyNames`];
+    /// [`Error::Kernel`]: the keeper is lost.
+    pub fn found(&mut self, request: &Request) -> Option<Result<Address, Error>> {
+        let answer = self.take_answer(request)?;
+        match (&answer, request.create) {
+            (Ok(_), Some(address)) => self.start(address.index.into()),
+            // A keeper that is lost may have granted the name, and told others.
+            (Err(_), Some(address)) => self.bury(address),
+            _ => {}
+        }
+        Some(answer)
+    }
+
+    /// Gives a request up whose reply has not come. A mailbox that was created by it is destroyed.
+    pub fn withdraw(&mut self, request: &Request) {
+        let _ = put(&mut self.abandoned, request.reply);
+        // Others may have found it; the keeper answers requests of one process in their order.
+        if let Some(address) = request.create {
+            self.bury(address);
+        }
+    }
+
     /// Destroys a mailbox of this process. Messages in it are dropped, and so are those that come later; every process is
     /// told.
     ///
@@ -173,7 +198,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     }
 
     /// Ends a mailbox: its receives are withdrawn, its name is free, and messages to it are dropped from now on.
-    pub(super) fn bury(&mut self, address: Address) {
+    fn bury(&mut self, address: Address) {
         let slot = usize::from(address.index);
         let name = self.slots.as_ref().get(slot);
         if let Some(name) = name.and_then(|it| (it.address == address).then_some(it.name)) {
