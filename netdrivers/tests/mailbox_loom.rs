@@ -20,6 +20,14 @@ mod sync {
     pub(super) use loom::sync::atomic::{AtomicU32, Ordering};
     pub(super) use loom::thread::yield_now;
 
+    pub(super) fn may_sleep(_idle: u32) -> bool {
+        true
+    }
+
+    pub(super) fn is_over(_deadline: Option<u64>) -> bool {
+        false
+    }
+
     /// A lock. The checker's own would keep a thread waiting that only tries.
     pub(super) struct Lock<T> {
         is_taken: Mutex<bool>,
@@ -139,14 +147,6 @@ impl Driven for Channel {
             false => thread::yield_now(),
         }
         Ok(())
-    }
-
-    fn is_over(&self, _deadline: Option<u64>) -> bool {
-        false
-    }
-
-    fn may_sleep(_idle: u32) -> bool {
-        true
     }
 }
 

@@ -215,6 +215,11 @@ impl<H: Header, L: Channel, M: Memory, C: Config, R: OtherPorts<L>>
         self.port.lengths()
     }
 
+    /// Returns how many messages have found no receive so far, modulo 2^32: it differs whenever more have.
+    pub fn queued(&self) -> u32 {
+        self.port.state.queued
+    }
+
     /// Returns this port's counters; `None` if its composition has no observer.
     pub fn statistics(&self) -> Option<Statistics> {
         self.port.statistics()

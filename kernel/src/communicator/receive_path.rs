@@ -254,6 +254,7 @@ impl<H: Header, C: Config> State<H, C> {
             return None;
         }
         let place = self.unexpected.push(Arrived::new(envelope))?;
+        self.queued = self.queued.wrapping_add(1);
         if !put(&mut self.unexpected.get_mut(place)?.payload) {
             self.unexpected.remove(place);
             return None;

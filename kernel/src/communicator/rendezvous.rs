@@ -30,6 +30,7 @@ impl<H: Header, C: Config> State<H, C> {
                     return None;
                 }
                 self.unexpected.push(Arrived::new(envelope))?;
+                self.queued = self.queued.wrapping_add(1);
                 self.counters
                     .count(Counter::Unexpected(0, self.unexpected.len()));
             }

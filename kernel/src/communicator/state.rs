@@ -64,6 +64,8 @@ pub(crate) struct State<H: Header, C: Config> {
     pub(crate) sequence: SequenceOf<C>,
     /// A frame may be due to some peer.
     pub(crate) tx_pending: bool,
+    /// Number of messages so far that have found no receive, modulo 2^32.
+    pub(crate) queued: u32,
     /// Number of frames dropped because they violate the protocol.
     pub(crate) rejected: u64,
     pub(crate) counters: <C::Observer as Observer>::Counters,
@@ -101,6 +103,7 @@ impl<H: Header, C: Config> State<H, C> {
             generation: 0,
             sequence: Sequence::new(0),
             tx_pending: false,
+            queued: 0,
             rejected: 0,
             counters: Counters::new(),
         })

@@ -30,7 +30,9 @@ pub struct Mail {
 
 /// A large message.
 pub(super) const LARGE: u8 = 32;
-/// The least kind of the name service; as a pattern, all of them.
+/// The reply of the name service to one request, which its address names.
+pub(super) const REPLY: u8 = 33;
+/// The least kind that every process receives; as a pattern, all of them.
 pub(super) const SERVICE: u8 = 40;
 /// Requests to the process that keeps a name, which is the payload.
 pub(super) const REGISTER: u8 = 40;
@@ -38,24 +40,11 @@ pub(super) const LOOKUP: u8 = 41;
 pub(super) const FORGET: u8 = 42;
 /// A notice: the mailbox is destroyed.
 pub(super) const GONE: u8 = 43;
-/// The reply: the mailbox of that name, with its process as the payload. The kinds above it refuse.
-pub(super) const KNOWN: u8 = 48;
 
-impl Mail {
-    pub(super) fn new(class: u8, address: Address, number: u32) -> Self {
-        let (index, generation) = (address.index.into(), address.generation.into());
-        let number = number.into();
-        Mail {
-            class,
-            index,
-            generation,
-            number,
-        }
-    }
-
-    /// Returns the mailbox that the header names, at this peer.
-    pub(super) fn address(&self, peer: Peer) -> Address {
-        let (index, generation) = (self.index.get(), self.generation.get());
+impl Address {
+    /// Returns what stands for a request where a mailbox is expected.
+    pub(super) fn of_request(peer: Peer, number: u32) -> Self {
+        let (index, generation) = (number as u16, (number >> 16) as u16);
         Address {
             peer,
             index,
@@ -64,25 +53,36 @@ impl Mail {
     }
 }
 
-/// What a receive waits for: messages of one class or kind to one mailbox, or all of the name service.
+impl Mail {
+    pub(super) fn new(class: u8, address: Address, number: u32) -> Self {
+        Mail {
+            class,
+            index: address.index.into(),
+            generation: address.generation.into(),
+            number: number.into(),
+        }
+    }
+
+    /// Returns the mailbox that the header names, at this peer.
+    pub(super) fn address(&self, peer: Peer) -> Address {
+        Address {
+            peer,
+            index: self.index.get(),
+            generation: self.generation.get(),
+        }
+    }
+}
+
+/// What a receive waits for: messages of one class or kind to one mailbox, or all of the name service. The number is 0, or
+/// 1 more than that of the only peer.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Wanted(Mail);
 
 impl Wanted {
-    pub(super) fn new(class: u8, address: Address) -> Self {
-        Wanted(Mail::new(class, address, 0))
-    }
-
-    /// Returns the pattern of the requests, replies and notices of the name service.
-    pub(super) fn service() -> Self {
-        let (class, index, generation) = (SERVICE, 0.into(), 0.into());
-        Wanted(Mail {
-            class,
-            index,
-            generation,
-            number: 0.into(),
-        })
+    pub(super) fn new(class: u8, address: Address, from: Option<Peer>) -> Self {
+        let number = from.map_or(0, |peer| u32::from(peer.0) + 1);
+        Wanted(Mail::new(class, address, number))
     }
 }
 
@@ -95,15 +95,18 @@ impl Pattern<Mail> for Wanted {
     const CLASSES: usize = 2;
 
     #[inline]
-    fn matches(&self, _from: Peer, mail: &Mail) -> bool {
+    fn matches(&self, from: Peer, mail: &Mail) -> bool {
         let Wanted(it) = self;
-        let same =
+        let is_for =
             it.class == mail.class && it.index == mail.index && it.generation == mail.generation;
-        same || it.class == SERVICE && mail.class >= SERVICE
+        (is_for || it.class == SERVICE && mail.class >= SERVICE)
+            && self.source().is_none_or(|source| source == from)
     }
 
+    #[inline]
     fn source(&self) -> Option<Peer> {
-        None
+        let peer = self.0.number.get().checked_sub(1)?;
+        Some(Peer(peer as u16))
     }
 
     #[inline]
@@ -131,19 +134,17 @@ mod tests {
         /// Checks the contract of classes: a pattern that matches has the key of the header.
         #[test]
         fn what_matches_has_the_key(
-            class in 3_u8..7, one in (0_u16..3, 0_u16..3), other in (0_u16..3, 0_u16..3), is_service in any::<bool>(),
-            kind in proptest::sample::select(&[3, 4, 5, 6, LARGE, REGISTER, GONE, KNOWN, KNOWN + 2][..]), number in 0_u32..3,
+            class in 3_u8..7, only in proptest::option::of(0_u16..2), one in (0_u16..3, 0_u16..3), other in (0_u16..3, 0_u16..3), is_service in any::<bool>(),
+            kind in proptest::sample::select(&[3, 4, 5, 6, LARGE, REPLY, REGISTER, GONE][..]), number in 0_u32..3,
         ) {
             let address = |(index, generation)| Address { peer: Peer(0), index, generation };
-            let pattern = match is_service {
-                true => Wanted::service(),
-                false => Wanted::new(class, address(one)),
-            };
+            let class = if is_service { SERVICE } else { class };
+            let pattern = Wanted::new(class, address(one), only.map(Peer));
             let mail = Mail::new(kind, address(other), number);
             let is_wanted = match is_service {
                 true => kind >= SERVICE,
                 false => kind == class && one == other,
-            };
+            } && only.is_none_or(|peer| peer == 1);
             prop_assert_eq!(pattern.matches(Peer(1), &mail), is_wanted);
             let (its_class, key) = pattern.class();
             prop_assert!(its_class < <Wanted as Pattern<Mail>>::CLASSES);

@@ -55,6 +55,6 @@ pub use error::Error;
 pub use header::{Address, Mail, Wanted};
 pub use names::{MAX_NAME, Name, Request};
 pub use state::{Buffers, System};
-pub use system::{LetterOf, PostResult, Posted, Sent, Want, fingerprint};
+pub use system::{LetterOf, Sent, Want, fingerprint};
 pub use tokens::{Letter, Tokens};
 pub use values::{Number, Numbers, Pack, Unpack, unpack};

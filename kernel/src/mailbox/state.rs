@@ -11,8 +11,9 @@ use crate::config::{Config, Sizes};
 use crate::header::Peer;
 use crate::memory::{Memory, Ticket};
 
-/// Memory with the buffers of mailboxes: what a package with an allocator, or a program with memory of its own, brings.
-pub trait Buffers: Memory + 'static {
+/// Memory with the buffers of mailboxes: what a package with an allocator, or a program with memory of its own, brings. A
+/// message to post is empty by default.
+pub trait Buffers: Memory<Out: Default> + 'static {
     /// Provides an empty buffer for messages of up to `room` bytes, whose [`Sink::len`](crate::Sink::len) is `room`. The
     /// memory of `spare`, an earlier buffer, may be used again. That of a large message is needed now, that of others
     /// once the first of them comes. Returns `None` if there is no memory.
@@ -30,8 +31,7 @@ pub(super) const CONTROL: usize = 1;
 pub struct System<L: Channel, B: Buffers, C: Config> {
     pub(super) endpoint: Endpoint<L, (Port<Mail, B, C>, Port<Mail, B, C>)>,
     pub(super) classes: SizeClasses,
-    pub(super) slots: <C::Storage as Storage>::Slice<Slot<B>, <C::Sizes as Sizes>::Operations>,
-    pub(super) names: Names<C>,
+    pub(super) slots: Table<Slot<B>, C>,
     /// The number of the last letter that this process has posted.
     pub(super) posts: u32,
     /// Changes when something has arrived: a look at the receives of a mailbox holds for one state.
@@ -40,8 +40,22 @@ pub struct System<L: Channel, B: Buffers, C: Config> {
     pub(super) has_news: bool,
     /// A mailbox was destroyed, so messages to it may come.
     pub(super) has_destroyed: bool,
-    /// Large messages that were taken back, as far as they have not ended: as many as there are operations.
-    pub(super) taken_back: Places<Ticket, C>,
+    /// How many messages had found no receive when those to destroyed mailboxes were last dropped.
+    pub(super) queued: u32,
+    /// Operations on the port of control whose end nobody waits for.
+    pub(super) abandoned: Table<Option<Ticket>, C>,
+    /// The names that this process keeps.
+    pub(super) kept: Table<Option<(Name, Address)>, C>,
+    /// The number of processes, from the first on, that keep names.
+    pub(super) keepers: usize,
+    /// The number of the last request.
+    pub(super) requests: u32,
+    /// The receive of requests and notices.
+    pub(super) service: Option<Ticket>,
+    /// A reply that found no memory for its copy. Nothing else is answered before.
+    pub(super) unsent: Option<(Peer, Mail, Mail)>,
+    /// Mailboxes of others that are known to have vanished.
+    pub(super) gone: heapless::HistoryBuf<Address, 64>,
 }
 
 /// A posted receive.
@@ -55,15 +69,15 @@ pub(super) struct Receive {
 #[derive(Default)]
 pub(super) struct Class {
     pub(super) receives: heapless::Vec<Receive, MAX_BUFFERS>,
+    /// Number of messages that users hold.
     pub(super) held: usize,
-    /// The number of tokens.
+    /// Number of tokens that there should be.
     pub(super) tokens: usize,
 }
 
 /// The large message that a mailbox takes at present.
-#[derive(Default)]
+#[derive(Clone, Copy)]
 pub(super) enum Large {
-    #[default]
     None,
     /// A matched probe has taken it; there was no memory for it yet.
     Announced(Ticket, usize),
@@ -95,29 +109,9 @@ pub(super) struct Slot<B: Buffers> {
     pub(super) spare: Option<B::In>,
 }
 
-/// The answer to a request.
-pub(super) type Answer = Result<Address, Error>;
 /// A table of as many places as the composition has operations.
-pub(super) type Operations<C> = <<C as Config>::Sizes as Sizes>::Operations;
-pub(super) type Places<T, C> = <<C as Config>::Storage as Storage>::Slice<Option<T>, Operations<C>>;
-
-/// Number of mailboxes known to have vanished.
-pub(super) const GONE_KNOWN: usize = 64;
-
-/// The names that this process keeps, its requests to others, and what it knows of mailboxes that are gone.
-pub(super) struct Names<C: Config> {
-    pub(super) kept: Places<(Name, Address), C>,
-    /// The number of processes, from the first on, that keep names.
-    pub(super) keepers: usize,
-    pub(super) asked: Places<(u32, Option<Answer>), C>,
-    pub(super) number: u32,
-    /// The receive of what others ask and answer.
-    pub(super) receive: Option<Ticket>,
-    /// A reply that found no memory for its copy. Nothing else is answered before.
-    pub(super) unsent: Option<(Peer, Mail, [u8; 2])>,
-    pub(super) gone: [Option<Address>; GONE_KNOWN],
-    pub(super) next_gone: usize,
-}
+pub(super) type Table<T, C> =
+    <<C as Config>::Storage as Storage>::Slice<T, <<C as Config>::Sizes as Sizes>::Operations>;
 
 /// Puts an item into a free place.
 pub(super) fn put<T>(places: &mut impl Slice<Option<T>>, item: T) -> Result<(), Error> {

@@ -13,6 +13,7 @@ type Bytes = heapless::Vec<u8, LONGEST>;
 
 struct Fixed;
 
+#[derive(Default)]
 struct Out(Bytes);
 
 struct In {
@@ -94,8 +95,8 @@ fn a_process_without_an_allocator_posts_to_itself() {
     assert_eq!(answer(&mut system, request), Ok(mine));
 
     for round in 0..10_u8 {
-        let posted = system.post(mine, out(&[round; 20]), false);
-        assert!(matches!(posted, Ok(Posted::Done(_))));
+        let posted = system.post(mine, &mut out(&[round; 20]), false);
+        assert!(matches!(posted, Ok(None)));
         while system.progress().expect("it works") {}
         let letter = system.retrieve(mine).expect("live").expect("a message");
         assert_eq!(Fixed::bytes(&letter.buffer), [round; 20]);
@@ -104,10 +105,8 @@ fn a_process_without_an_allocator_posts_to_itself() {
         system.give_back(letter);
     }
     // Longer than all classes: by the large protocol.
-    let large = match system.post(mine, out(&[7; 150]), true) {
-        Ok(Posted::Waiting(large)) => large,
-        _ => panic!("it waits to be retrieved"),
-    };
+    let large = system.post(mine, &mut out(&[7; 150]), true);
+    let large = large.expect("live").expect("it waits to be retrieved");
     let letter = loop {
         system.progress().expect("it works");
         if let Some(letter) = system.retrieve(mine).expect("live") {
@@ -117,12 +116,10 @@ fn a_process_without_an_allocator_posts_to_itself() {
     assert_eq!(Fixed::bytes(&letter.buffer), [7; 150]);
     system.give_back(letter);
     while system.progress().expect("it works") {}
-    assert!(matches!(system.posted(&large), Some((_, Ok(())))));
+    assert!(matches!(system.posted(&large, None), Some((_, Ok(())))));
 
     system.destroy(mine).expect("live");
-    let refused = system
-        .post(mine, out(&[]), false)
-        .map_err(|(_, error)| error);
+    let refused = system.post(mine, &mut out(&[]), false);
     assert!(matches!(refused, Err(Error::Vanished)));
     assert!(matches!(system.retrieve(mine), Err(Error::Vanished)));
 }

@@ -5,24 +5,15 @@ use super::class::{SizeClasses, room};
 use super::error::Error;
 use super::header::{Address, LARGE, Mail};
 use super::names::{Name, Request};
-use super::state::{Buffers, CONTROL, LETTERS, Life, Names, Slot, System, put};
+use super::state::{Buffers, CONTROL, LETTERS, Life, Slot, System, put};
 use super::tokens::{Letter, Tokens};
 use crate::aspect::Slice;
 use crate::channel::{Channel, WaitSet};
 use crate::communicator::{Endpoint, Mode, PointToPoint, PointToPointExt};
 use crate::config::Config;
-use crate::error::{self, Refused};
+use crate::error;
 use crate::header::Peer;
 use crate::memory::{Loan, Memory, Source, Ticket};
-
-/// The result of a post.
-#[derive(Debug)]
-pub enum Posted<O> {
-    /// The message has left, and its memory comes back.
-    Done(O),
-    /// The memory is lent until [`System::posted`] returns it.
-    Waiting(Sent),
-}
 
 /// A message that has not left.
 #[derive(Clone, Copy, Debug)]
@@ -56,20 +47,23 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// # Errors
     /// [`Error::Kernel`]: the composition is too small for the channel, or has no rendezvous or no buffering.
     pub fn new(channel: L, classes: SizeClasses) -> Result<Self, Error> {
-        let endpoint = Endpoint::two(channel)?;
-        let (slots, names) = (Slice::new(), Names::new(endpoint.peers()));
-        let (posts, state, taken_back) = (0, 0, Slice::new());
-        let (has_news, has_destroyed) = (false, false);
+        let keepers = channel.peers();
         let mut system = System {
-            endpoint,
+            endpoint: Endpoint::two(channel)?,
             classes,
-            slots,
-            names,
-            posts,
-            state,
-            has_news,
-            has_destroyed,
-            taken_back,
+            slots: Slice::new(),
+            posts: 0,
+            state: 0,
+            has_news: false,
+            has_destroyed: false,
+            queued: 0,
+            abandoned: Slice::new(),
+            kept: Slice::new(),
+            keepers,
+            requests: 0,
+            service: None,
+            unsent: None,
+            gone: heapless::HistoryBuf::new(),
         };
         system.serve()?;
         Ok(system)
@@ -78,7 +72,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// Lets the first so many processes alone keep names, one at least. All processes choose the same number, before the
     /// first mailbox.
     pub fn set_keepers(&mut self, keepers: usize) {
-        self.names.keepers = keepers.clamp(1, self.peers());
+        self.keepers = keepers.clamp(1, self.peers());
     }
 
     /// Returns the number of this process.
@@ -112,11 +106,9 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         if moved {
             self.state = self.state.wrapping_add(1);
             self.serve()?;
-            if self.has_destroyed {
-                self.drop_stale();
-            }
+            self.drop_stale();
             let mut control = self.endpoint.port::<CONTROL>();
-            for place in self.taken_back.as_mut() {
+            for place in self.abandoned.as_mut() {
                 place.take_if(|ticket| !matches!(control.claim(*ticket), Ok(None)));
             }
         }
@@ -138,31 +130,21 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// [`Error::TooManyMailboxes`], [`Error::NoMemory`]; [`Error::Kernel`]: the keeper of the name is lost, or a table is
     /// full.
     pub fn create(&mut self, name: Name) -> Result<Request, Error> {
-        let slots = self.slots.as_ref();
+        let (slots, me) = (self.slots.as_ref(), self.me());
         let free = slots.iter().position(|slot| slot.life == Life::Free);
         let place = free.unwrap_or(slots.len());
-        let index = u16::try_from(place).map_err(|_| Error::TooManyMailboxes)?;
-        let generation = slots
-            .get(place)
-            .map_or(0, |slot| slot.address.generation.wrapping_add(1));
-        let address = Address {
-            peer: self.me(),
-            index,
-            generation,
-        };
-        let request = self.ask(name, Some(address))?;
-        match free {
-            Some(place) => {
-                let slot = &mut self.slots.as_mut()[place];
-                (slot.life, slot.address, slot.name) = (Life::Asked, address, name);
-            }
-            None => {
-                let pushed = self.slots.push(Slot::new(address, name));
-                pushed
-                    .map_err(|_| Error::TooManyMailboxes)
-                    .inspect_err(|_| self.withdraw(&request))?;
-            }
+        if place == slots.len() {
+            let index = u16::try_from(place).map_err(|_| Error::TooManyMailboxes)?;
+            let address = Address::of_request(me, index.into());
+            let pushed = self.slots.push(Slot::new(address, name));
+            pushed.map_err(|_| Error::TooManyMailboxes)?;
         }
+        let last = self.slots.as_ref()[place].address;
+        let generation = last.generation.wrapping_add(1);
+        let address = Address { generation, ..last };
+        let request = self.ask(name, Some(address))?;
+        let slot = &mut self.slots.as_mut()[place];
+        (slot.life, slot.address, slot.name) = (Life::Asked, address, name);
         Ok(request)
     }
 
@@ -180,25 +162,22 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// [`Error::NoSuchName`]: there is none yet, so ask again; [`Error::Exists`], [`Error::TooManyNames`];
     /// [`Error::Kernel`]: the keeper is lost.
     pub fn found(&mut self, request: &Request) -> Option<Result<Address, Error>> {
-        let answer = self.peek_answer(request)?;
+        let answer = self.take_answer(request)?;
         match (&answer, request.create) {
             (Ok(_), Some(address)) => self.start(address.index.into()),
             // A keeper that is lost may have granted the name, and told others.
-            (Err(Error::Kernel(_)), Some(address)) => self.bury(address, request.name),
-            // Nobody can have found it.
-            (Err(_), Some(address)) => self.end(address),
+            (Err(_), Some(address)) => self.bury(address),
             _ => {}
         }
-        self.forget(request);
         Some(answer)
     }
 
     /// Gives a request up whose reply has not come. A mailbox that was created by it is destroyed.
     pub fn withdraw(&mut self, request: &Request) {
-        self.forget(request);
+        let _ = put(&mut self.abandoned, request.reply);
         // Others may have found it; the keeper answers requests of one process in their order.
         if let Some(address) = request.create {
-            self.bury(address, request.name);
+            self.bury(address);
         }
     }
 
@@ -208,113 +187,111 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// # Errors
     /// [`Error::Vanished`], [`Error::NotHere`].
     pub fn destroy(&mut self, address: Address) -> Result<(), Error> {
-        let slot = self.live(address)?;
-        self.bury(address, self.slots.as_ref()[slot].name);
-        let others = (0..self.peers() as u16).map(Peer);
-        others
-            .filter(|peer| *peer != address.peer)
-            .for_each(|peer| self.tell_gone(peer, address));
+        self.live(address)?;
+        self.bury(address);
+        for peer in (0..self.peers() as u16).map(Peer) {
+            if peer != address.peer {
+                self.tell_gone(peer, address);
+            }
+        }
         Ok(())
     }
 
     /// Ends a mailbox: its receives are withdrawn, its name is free, and messages to it are dropped from now on.
-    fn bury(&mut self, address: Address, name: Name) {
-        self.free_name(&name, address);
-        self.end(address);
-        self.has_destroyed = true;
-    }
-
-    /// Frees the place of a mailbox, unless it has another one.
-    fn end(&mut self, address: Address) {
-        let slot = self.slots.as_ref().get(usize::from(address.index));
-        if slot.is_some_and(|slot| slot.address == address) {
-            self.stop(address.index.into());
+    fn bury(&mut self, address: Address) {
+        let slot = usize::from(address.index);
+        let name = self.slots.as_ref().get(slot);
+        if let Some(name) = name.and_then(|it| (it.address == address).then_some(it.name)) {
+            self.free_name(&name, address);
+            self.stop(slot);
         }
     }
 
     /// Posts a message: one that has a size class, in the order of posts to that process, or one of any length by the large
-    /// protocol. That one is announced, and leaves when its mailbox is retrieved from.
+    /// protocol. That one is announced, and leaves when its mailbox is retrieved from. Returns `None` if the message has
+    /// left; otherwise its memory is taken, until [`System::posted`] returns it.
     ///
     /// # Errors
-    /// The memory comes back with [`Error::Vanished`], [`Error::TooLong`] if there is no class, or [`Error::Kernel`]: the
-    /// process is lost, or the table of operations is full.
+    /// The memory stays: [`Error::Vanished`], [`Error::TooLong`] if there is no class, or [`Error::Kernel`]: the process is
+    /// lost, or the table of operations is full.
     #[inline]
-    pub fn post(&mut self, to: Address, out: B::Out, is_large: bool) -> PostResult<B> {
+    pub fn post(
+        &mut self,
+        to: Address,
+        out: &mut B::Out,
+        is_large: bool,
+    ) -> Result<Option<Sent>, Error> {
         let (len, limit) = (out.len(), self.classes.longest());
-        let class = if is_large {
-            Some(LARGE)
-        } else {
-            self.classes.of(len)
+        let class = match is_large {
+            true => LARGE,
+            false => self.classes.of(len).ok_or(Error::TooLong { len, limit })?,
         };
-        let Some(class) = class.filter(|_| !self.is_gone(to)) else {
-            let too_long = Error::TooLong { len, limit };
-            return Err((out, class.map_or(too_long, |_| Error::Vanished)));
-        };
+        if self.is_gone(to) {
+            return Err(Error::Vanished);
+        }
         self.posts = self.posts.wrapping_add(u32::from(!is_large));
         let mail = Mail::new(class, to, self.posts);
+        let mut mode = Mode::Synchronous;
         if !is_large {
-            match self
-                .endpoint
-                .port::<LETTERS>()
-                .try_inject(to.peer, mail, &out)
-            {
-                Ok(true) => return Ok(Posted::Done(out)),
-                Ok(false) => {}
-                Err(error) => return Err((out, error.into())),
+            // Not by `port_of`: what is known of the port is not looked up then.
+            let mut letters = self.endpoint.port::<LETTERS>();
+            if letters.try_inject(to.peer, mail, out)? {
+                return Ok(None);
             }
+            mode = Mode::Standard;
         }
-        let mode = if is_large {
-            Mode::Synchronous
-        } else {
-            Mode::Standard
-        };
-        match self.port_of(is_large).isend_as(mode, to.peer, mail, out) {
-            Ok(ticket) => Ok(Posted::Waiting(Sent {
+        let message = core::mem::take(out);
+        match self
+            .port_of(is_large)
+            .isend_as(mode, to.peer, mail, message)
+        {
+            Ok(ticket) => Ok(Some(Sent {
                 ticket,
                 to,
                 is_large,
             })),
-            Err(Refused { loan, error }) => Err((loan, error.into())),
+            Err(refused) => {
+                *out = refused.loan;
+                Err(refused.error.into())
+            }
         }
     }
 
     /// Returns the memory of a message that has left, and whether its mailbox has taken it; `None` while it has not left.
-    /// A small message has left when the driver, or the pool of the other process, has taken it.
-    pub fn posted(&mut self, sent: &Sent) -> Option<(B::Out, Result<(), Error>)> {
-        let is_gone = self.is_gone(sent.to);
-        if is_gone && !sent.is_large {
-            return Some((self.take_back(sent)?, Err(Error::Vanished)));
-        }
-        let completed = self
-            .port_of(sent.is_large)
-            .claim(sent.ticket)
-            .ok()
-            .flatten()?;
-        let vanished = is_gone.then_some(Err(Error::Vanished));
-        match completed.loan {
-            Loan::Sent(out) => Some((
-                out,
-                vanished.unwrap_or(completed.outcome.map(drop).map_err(Error::from)),
-            )),
-            Loan::Received(_) => None,
-        }
+    /// A small message has left when the driver, or the pool of the other process, has taken it. One that has not is taken
+    /// back if its mailbox is gone, or the caller gives up: then the outcome is that error.
+    pub fn posted(
+        &mut self,
+        sent: &Sent,
+        give_up: Option<Error>,
+    ) -> Option<(B::Out, Result<(), Error>)> {
+        let vanished = self.is_gone(sent.to).then_some(Error::Vanished);
+        let mut port = self.port_of(sent.is_large);
+        let completed = port.claim(sent.ticket).ok().flatten();
+        let (loan, outcome) = match completed {
+            Some(completed) => (
+                completed.loan,
+                completed.outcome.map(drop).map_err(Error::from),
+            ),
+            None if sent.is_large => return None,
+            None => {
+                let error = vanished.or(give_up)?;
+                (port.release(sent.ticket)?, Err(error))
+            }
+        };
+        let Loan::Sent(out) = loan else {
+            return None;
+        };
+        Some((out, vanished.map_or(outcome, Err)))
     }
 
-    /// Takes a message back that has not left, or that nobody has begun to retrieve. `None` if it was returned before, and
-    /// for a large one, whose memory is dropped as soon as no receiver can be reading it where it is.
-    pub fn take_back(&mut self, sent: &Sent) -> Option<B::Out> {
-        if sent.is_large {
-            let mut control = self.endpoint.port::<CONTROL>();
-            // Where that fails it has ended, or the channel is broken.
-            if control.cancel(sent.ticket).is_ok() {
-                self.state = self.state.wrapping_add(1);
-                let _ = put(&mut self.taken_back, sent.ticket);
-            }
-            return None;
-        }
-        match self.endpoint.port::<LETTERS>().release(sent.ticket)? {
-            Loan::Sent(out) => Some(out),
-            Loan::Received(_) => None,
+    /// Takes a large message back that nobody has begun to retrieve. Its memory is dropped as soon as no receiver can be
+    /// reading it where it is.
+    pub fn revoke(&mut self, sent: &Sent) {
+        // Where that fails it has ended, or the channel is broken.
+        if self.endpoint.port::<CONTROL>().cancel(sent.ticket).is_ok() {
+            self.state = self.state.wrapping_add(1);
+            let _ = put(&mut self.abandoned, sent.ticket);
         }
     }
 
@@ -343,23 +320,51 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         &mut self,
         address: Address,
         letter: LetterOf<B>,
-        mut goes_on: impl FnMut() -> bool,
+        goes_on: impl FnMut() -> bool,
     ) -> Result<Option<LetterOf<B>>, Error> {
+        let Letter { to, class, .. } = letter;
+        let mut buffer = Some(letter.buffer);
+        let mut received = Ok(None);
+        if to == address && class != LARGE {
+            received = self.receive_again(address, class, &mut buffer, goes_on);
+        }
+        if let Ok(Some(from)) = received
+            && let Some(buffer) = buffer
+        {
+            return Ok(Some(Letter {
+                buffer,
+                from,
+                to,
+                class,
+            }));
+        }
+        if let Ok(slot) = self.live(to) {
+            self.post_again(slot, class, buffer);
+        }
+        received?;
+        self.retrieve(address)
+    }
+
+    /// Receives what comes next into a buffer of that class, if nothing is there before; returns the sender.
+    #[inline(always)]
+    fn receive_again(
+        &mut self,
+        address: Address,
+        class: u8,
+        buffer: &mut Option<B::In>,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Result<Option<Peer>, Error> {
         const NO_SLEEP: u32 = 2;
-        let Letter {
-            buffer, to, class, ..
-        } = letter;
-        let mut buffer = Some(buffer);
-        while to == address && class != LARGE && goes_on() {
+        while goes_on() {
             self.serve()?;
             let slot = self.live(address)?;
             if self.find(slot).is_some() || self.endpoint.port::<CONTROL>().lengths().unexpected > 0
             {
                 break;
             }
-            buffer = B::provide(buffer, room(class), false);
+            *buffer = B::provide(buffer.take(), room(class), false);
             let receive = self.slots.as_ref()[slot].idle_receive(class);
-            let (Some(receive), Some(into)) = (receive, &mut buffer) else {
+            let (Some(receive), Some(into)) = (receive, buffer.as_mut()) else {
                 break;
             };
             let mut letters = self.endpoint.port::<LETTERS>();
@@ -373,18 +378,10 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             // One that is too long comes from a sender of another kind.
             if let Some(from) = received.and_then(|it| it.outcome.ok().map(|_| it.envelope.peer()))
             {
-                return Ok(buffer.map(|buffer| Letter {
-                    buffer,
-                    from,
-                    to,
-                    class,
-                }));
+                return Ok(Some(from));
             }
         }
-        if let Ok(slot) = self.live(to) {
-            self.post_again(slot, class, buffer);
-        }
-        self.retrieve(address)
+        Ok(None)
     }
 
     /// Posts the buffer of a message again. If its mailbox is gone, the buffer is dropped.
@@ -415,20 +412,23 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
                 self.find(slot).is_some() || !matches!(self.has_large(slot), Ok(false))
             }),
             Want::Sent(sent) => {
-                let has_left = !matches!(self.port_of(sent.is_large).peek(sent.ticket), Ok(None));
-                has_left || !sent.is_large && self.is_gone(sent.to)
+                !sent.is_large && self.is_gone(sent.to) || self.is_over(sent.is_large, sent.ticket)
             }
-            Want::Reply(request) => self.peek_answer(request).is_some(),
+            Want::Reply(request) => self.is_over(true, request.reply),
             Want::Nothing => false,
         }
+    }
+
+    fn is_over(&mut self, is_control: bool, ticket: Ticket) -> bool {
+        !matches!(self.port_of(is_control).peek(ticket), Ok(None))
     }
 
     /// Returns the port of large messages, or of letters.
     fn port_of(
         &mut self,
-        is_large: bool,
+        is_control: bool,
     ) -> impl PointToPointExt<Header = Mail, Memory = B, Config = C> {
-        match is_large {
+        match is_control {
             true => self.endpoint.port::<CONTROL>(),
             false => self.endpoint.port::<LETTERS>(),
         }
@@ -439,7 +439,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     fn is_gone(&self, address: Address) -> bool {
         match address.peer == self.me() {
             true => self.live(address).is_err(),
-            false => self.names.is_gone(address),
+            false => self.gone.contains(&address),
         }
     }
 
@@ -458,6 +458,3 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
 
 /// The letters of some memory.
 pub type LetterOf<B> = Letter<<B as Memory>::In>;
-
-/// What a post returns.
-pub type PostResult<B> = Result<Posted<<B as Memory>::Out>, (<B as Memory>::Out, Error)>;

@@ -39,17 +39,15 @@ pub struct Tokens {
 impl<B: Buffers> Slot<B> {
     /// Creates a mailbox that is not live.
     pub(super) fn new(address: Address, name: Name) -> Self {
-        let (life, arrived, looked, spare) = (Life::Asked, 0, None, None);
-        let (classes, large) = (core::array::from_fn(|_| Class::default()), Large::None);
         Slot {
-            life,
+            life: Life::Free,
             address,
             name,
-            classes,
-            arrived,
-            looked,
-            large,
-            spare,
+            classes: Default::default(),
+            arrived: 0,
+            looked: None,
+            large: Large::None,
+            spare: None,
         }
     }
 
@@ -97,18 +95,15 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     fn post_receive(&mut self, slot: usize, class: u8, spare: Option<B::In>) -> bool {
         let it = &mut self.slots.as_mut()[slot];
         let mut letters = self.endpoint.port::<LETTERS>();
-        let pattern = Wanted::new(class, it.address);
-        let ticket = B::provide(spare, room(class), false)
-            .and_then(|buffer| letters.irecv_inline(pattern, buffer).ok());
+        let wanted = Wanted::new(class, it.address, None);
+        let posted = B::provide(spare, room(class), false)
+            .and_then(|buffer| letters.irecv_inline(wanted, buffer).ok());
+        let receive = |ticket| Receive {
+            ticket,
+            message: None,
+        };
         let receives = &mut it.classes[at(class)].receives;
-        ticket.is_some_and(|ticket| {
-            receives
-                .push(Receive {
-                    ticket,
-                    message: None,
-                })
-                .is_ok()
-        })
+        posted.is_some_and(|ticket| receives.push(receive(ticket)).is_ok())
     }
 
     /// Looks which receives of a class have a message. The first message brings the other receives.
@@ -123,11 +118,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             receive.message = Some((message.peer(), message.header().number.get()));
             it.arrived += 1;
         }
-        let tokens = if it.arrived > before {
-            self.classes.buffers()
-        } else {
-            0
-        };
+        let has_arrived = it.arrived > before;
+        let tokens = usize::from(has_arrived) * self.classes.buffers();
         if self.post_receives(slot, class, tokens) {
             self.look(slot, class);
         }
@@ -164,17 +156,17 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     pub(super) fn take(&mut self, slot: usize, class: u8, place: usize) -> Taken<B> {
         let it = &mut self.slots.as_mut()[slot];
         let receive = it.classes[at(class)].receives.remove(place);
-        it.classes[at(class)].held += 1;
         it.arrived -= 1;
         let completed = self.endpoint.port::<LETTERS>().claim(receive.ticket)?;
         match completed.and_then(|completed| letter(it.address, class, completed)) {
-            // Its sender was lost, or is of another kind and sends what is too long.
-            Some((letter, false)) => {
-                self.post_again(slot, class, Some(letter.buffer));
-                Ok(None)
+            Some((letter, true)) => {
+                it.classes[at(class)].held += 1;
+                return Ok(Some(letter));
             }
-            taken => Ok(taken.map(|(letter, _)| letter)),
-        }
+            // Its sender was lost, or is of another kind and sends what is too long.
+            failed => self.post_receive(slot, class, failed.map(|(letter, _)| letter.buffer)),
+        };
+        Ok(None)
     }
 
     /// Posts the buffer of a letter again, or keeps the memory of a large one.
@@ -196,25 +188,26 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     /// the kernel's request, and goes to the operation of the sender that the announcement names.
     pub(super) fn take_large(&mut self, slot: usize) -> Taken<B> {
         while self.has_large(slot)? {
-            let (it, mut control) = (
-                &mut self.slots.as_mut()[slot],
-                self.endpoint.port::<CONTROL>(),
-            );
-            if let Large::Announced(ticket, bytes) = it.large {
-                let buffer = B::provide(it.spare.take(), bytes, true);
-                let buffer = buffer.ok_or(Error::NoMemory { bytes })?;
-                let posted = control.irecv_matched(ticket, buffer);
-                posted.map_err(|refused| refused.error)?;
-                it.large = Large::Arriving(ticket);
-            } else if let Large::Arriving(ticket) = core::mem::take(&mut it.large)
-                && let Some(completed) = control.claim(ticket)?
-                && let Some((letter, is_whole)) = letter(it.address, LARGE, completed)
-            {
-                if is_whole {
-                    return Ok(Some(letter));
+            let it = &mut self.slots.as_mut()[slot];
+            let mut control = self.endpoint.port::<CONTROL>();
+            match it.large {
+                Large::None => {}
+                Large::Announced(ticket, bytes) => {
+                    let buffer = B::provide(it.spare.take(), bytes, true);
+                    let buffer = buffer.ok_or(Error::NoMemory { bytes })?;
+                    let posted = control.irecv_matched(ticket, buffer);
+                    posted.map_err(|refused| refused.error)?;
+                    it.large = Large::Arriving(ticket);
                 }
-                // Its sender is lost, or has taken it back: another one may be announced.
-                it.spare = Some(letter.buffer);
+                Large::Arriving(ticket) => {
+                    it.large = Large::None;
+                    let completed = control.claim(ticket)?;
+                    match completed.and_then(|completed| letter(it.address, LARGE, completed)) {
+                        Some((letter, true)) => return Ok(Some(letter)),
+                        // Its sender is lost, or has taken it back: another one may be announced.
+                        failed => it.spare = failed.map(|(letter, _)| letter.buffer),
+                    }
+                }
             }
         }
         Ok(None)
@@ -222,12 +215,11 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
 
     /// Returns whether [`System::take_large`] would return a message, or make progress.
     pub(super) fn has_large(&mut self, slot: usize) -> Result<bool, Error> {
-        let (it, mut control) = (
-            &mut self.slots.as_mut()[slot],
-            self.endpoint.port::<CONTROL>(),
-        );
+        let it = &mut self.slots.as_mut()[slot];
+        let mut control = self.endpoint.port::<CONTROL>();
         if let Large::None = it.large
-            && let Some((ticket, found)) = control.matched_probe(Wanted::new(LARGE, it.address))?
+            && let Some((ticket, found)) =
+                control.matched_probe(Wanted::new(LARGE, it.address, None))?
         {
             it.large = Large::Announced(ticket, found.len());
         }
@@ -238,31 +230,35 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         })
     }
 
-    /// Withdraws every receive; messages that nobody has retrieved are dropped.
+    /// Frees the place: every receive is withdrawn, messages that nobody has retrieved are dropped.
     pub(super) fn stop(&mut self, slot: usize) {
         let it = &mut self.slots.as_mut()[slot];
-        (it.life, it.arrived, it.spare) = (Life::Free, 0, None);
+        let it = core::mem::replace(it, Slot::new(it.address, it.name));
         let mut letters = self.endpoint.port::<LETTERS>();
-        for receive in it
-            .classes
-            .iter_mut()
-            .flat_map(|class| core::mem::take(class).receives)
-        {
+        for receive in it.classes.into_iter().flat_map(|class| class.receives) {
             letters.release(receive.ticket);
         }
         let mut control = self.endpoint.port::<CONTROL>();
-        match core::mem::take(&mut it.large) {
+        match it.large {
             Large::None => {}
             Large::Announced(ticket, _) => drop_matched::<B>(&mut control, ticket),
             Large::Arriving(ticket) => drop(control.release(ticket)),
         }
+        // What waits for it is dropped at once.
+        (self.has_destroyed, self.queued, self.has_news) =
+            (true, self.queued.wrapping_sub(1), true);
     }
 
-    /// Drops messages to destroyed mailboxes, and tells their senders.
-    #[cold]
+    /// Drops messages to destroyed mailboxes, and tells their senders: if any message has found no receive since.
     pub(super) fn drop_stale(&mut self) {
+        let letters = self.endpoint.port::<LETTERS>().queued();
+        let queued = letters.wrapping_add(self.endpoint.port::<CONTROL>().queued());
+        if !self.has_destroyed || core::mem::replace(&mut self.queued, queued) == queued {
+            return;
+        }
+        let me = self.me();
         loop {
-            let (slots, me) = (self.slots.as_ref(), self.endpoint.me());
+            let slots = self.slots.as_ref();
             let found = stale(&mut self.endpoint.port::<LETTERS>(), slots, me)
                 .or_else(|| stale(&mut self.endpoint.port::<CONTROL>(), slots, me));
             let Some((from, gone)) = found else {
@@ -308,7 +304,7 @@ fn stale<B: Buffers>(
         let slot = slots.get(usize::from(gone.index));
         let lives = slot.is_some_and(|slot| slot.life != Life::Free && slot.address == gone);
         if !lives && mail.class < SERVICE {
-            found = Some((Wanted::new(mail.class, gone), gone));
+            found = Some((Wanted::new(mail.class, gone, None), gone));
         }
     });
     let (wanted, gone) = found?;

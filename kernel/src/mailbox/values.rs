@@ -36,26 +36,9 @@ macro_rules! numbers {
         $(impl Number for $type {
             const CODE: u8 = $code;
 
+            #[inline]
             fn little_endian(self) -> Self {
                 Self::from_le_bytes(self.to_ne_bytes())
-            }
-        }
-
-        impl Pack for $type {
-            #[inline]
-            fn pack(&self, mut put: impl FnMut(&[u8])) {
-                put(&[$code]);
-                put(&self.to_le_bytes());
-            }
-        }
-
-        impl Unpack<'_> for $type {
-            const CODE: u8 = $code;
-
-            #[inline]
-            fn read(rest: &[u8]) -> Option<(Self, usize)> {
-                let (bytes, _) = rest.split_first_chunk()?;
-                Some((Self::from_le_bytes(*bytes), bytes.len()))
             }
         })+
 
@@ -73,6 +56,24 @@ macro_rules! numbers {
 
 numbers!(1 u8, 2 i8, 3 u16, 4 i16, 5 u32, 6 i32, 7 u64, 8 i64, 9 f32, 10 f64, 11 u128, 12 i128);
 
+impl<T: Number> Pack for T {
+    #[inline]
+    fn pack(&self, mut put: impl FnMut(&[u8])) {
+        put(&[T::CODE]);
+        put(self.little_endian().as_bytes());
+    }
+}
+
+impl<T: Number> Unpack<'_> for T {
+    const CODE: u8 = T::CODE;
+
+    #[inline]
+    fn read(rest: &[u8]) -> Option<(Self, usize)> {
+        let (number, _) = T::read_from_prefix(rest).ok()?;
+        Some((number.little_endian(), size_of::<T>()))
+    }
+}
+
 /// Marks the type of a slice's numbers.
 const SLICE: u8 = 0x80;
 /// A text, as a slice of bytes.
@@ -82,11 +83,11 @@ impl<T: Number> Pack for &[T] {
     fn pack(&self, mut put: impl FnMut(&[u8])) {
         put(&[T::CODE | SLICE]);
         put(&(self.len() as u64).to_le_bytes());
-        match cfg!(target_endian = "little") {
-            true => put(self.as_bytes()),
-            false => self
-                .iter()
-                .for_each(|number| put(number.little_endian().as_bytes())),
+        if cfg!(target_endian = "little") {
+            return put(self.as_bytes());
+        }
+        for number in *self {
+            put(number.little_endian().as_bytes());
         }
     }
 }
@@ -132,10 +133,8 @@ impl<'a, T: Number> Unpack<'a> for Numbers<'a, T> {
 
     fn read(rest: &'a [u8]) -> Option<(Self, usize)> {
         let (bytes, len) = counted(rest, size_of::<T>())?;
-        Some((
-            Numbers(bytes.chunks_exact(size_of::<T>()), PhantomData),
-            len,
-        ))
+        let numbers = bytes.chunks_exact(size_of::<T>());
+        Some((Numbers(numbers, PhantomData), len))
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! A receiver thread is a driver that waits for nothing. Only `mailboxes` uses this module.
 
-use super::sync::{AtomicU32, Bell, Flag, Lock, Ordering, yield_now};
+use super::sync::{AtomicU32, Bell, Flag, Lock, Ordering, is_over, may_sleep, yield_now};
 use alloc::vec::Vec;
 
 /// What the threads share.
@@ -26,12 +26,6 @@ pub(super) trait Driven {
 
     /// Waits after `idle` rounds in vain, until something arrives, the deadline, or the bell, where it can.
     fn wait(&mut self, idle: u32, deadline: Option<u64>, bell: &Bell) -> Result<(), Self::Error>;
-
-    /// Returns whether the deadline has passed.
-    fn is_over(&self, deadline: Option<u64>) -> bool;
-
-    /// Returns whether waiting after so many rounds may sleep.
-    fn may_sleep(idle: u32) -> bool;
 }
 
 /// A value, the thread that drives it, and those that wait.
@@ -135,7 +129,7 @@ impl<T: Driven> HandOver<T> {
                 let mut over = look(&mut turn.value).map(|found| found.map(Some));
                 if let Ok(None) = over {
                     if !is_driver && turn.is_driven {
-                        if turn.value.is_over(deadline) {
+                        if is_over(deadline) {
                             return Step::Over(Ok(None));
                         }
                         let flag = Flag::new();
@@ -199,7 +193,7 @@ impl<T: Driven> HandOver<T> {
                     return Ok(Some(Some(found)));
                 }
             }
-            if deadline.is_some() && turn.value.is_over(deadline) {
+            if is_over(deadline) {
                 return Ok(Some(None));
             }
             if !moved {
@@ -214,16 +208,15 @@ impl<T: Driven> HandOver<T> {
     }
 
     fn pause(&self, turn: &mut Turn<T>, idle: u32, deadline: Option<u64>) -> Result<(), T::Error> {
-        if !T::may_sleep(idle) {
+        if !may_sleep(idle) {
             return turn.value.wait(idle, deadline, &self.bell);
         }
         // All changes of the word are in one order: either this thread sees the other's want, or the other sees it
         // asleep.
-        let wanted = self.word.fetch_or(ASLEEP, Ordering::AcqRel) >= WANTED;
-        let waited = match wanted {
-            true => Ok(()),
-            false => turn.value.wait(idle, deadline, &self.bell),
-        };
+        let mut waited = Ok(());
+        if self.word.fetch_or(ASLEEP, Ordering::AcqRel) < WANTED {
+            waited = turn.value.wait(idle, deadline, &self.bell);
+        }
         self.word.fetch_and(!ASLEEP, Ordering::AcqRel);
         self.bell.silence();
         waited
@@ -234,16 +227,17 @@ impl<T: Driven> Turn<T> {
     /// Wakes the parked threads whose want is fulfilled.
     #[inline]
     fn wake_ready(&mut self) {
-        let Turn { value, parked, .. } = self;
-        if parked.is_empty() {
+        // Mostly nobody is.
+        if self.parked.is_empty() {
             return;
         }
-        parked.retain(|(want, flag)| {
-            let ready = value.is_ready(want);
-            if ready {
+        let value = &mut self.value;
+        self.parked.retain(|(want, flag)| {
+            let is_ready = value.is_ready(want);
+            if is_ready {
                 flag.set();
             }
-            !ready
+            !is_ready
         });
     }
 

@@ -1,18 +1,18 @@
 //! The calls that threads make: each waits, with a time-out where it may take long, at the hand-over.
 
 use super::hand_over::{Driven, HandOver};
-use super::heap::{Buffer, Heap};
+use super::heap::{Buffer, Heap, Packed};
 use super::message::{GiveBack, Message};
 use super::sync::Bell;
 use crate::HeapStorage;
-use crate::tuning::{LOOKUP_INTERVALS, NO_SLEEP_POLLS, SHORT_SLEEP};
+use crate::tuning::{LOOKUP_INTERVALS, SHORT_SLEEP};
 use crate::wait::now;
 use alloc::sync::Arc;
 use core::time::Duration;
 use pombo_kernel::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Unobserved};
 use pombo_kernel::channel::{Channel, WaitSet};
 use pombo_kernel::mailbox::{
-    self, Address, Error, Letter, Name, Posted, Request, Sent, SizeClasses, System, Tokens, Want,
+    self, Address, Error, Letter, Name, Request, Sent, SizeClasses, System, Tokens, Want,
 };
 use pombo_kernel::matching::Binned;
 use pombo_kernel::prelude::U64;
@@ -72,14 +72,6 @@ impl<L: Channel> Driven for Core<L> {
             other = other.at_most(deadline.saturating_sub(now()));
         }
         System::wait(self, idle, other)
-    }
-
-    fn is_over(&self, deadline: Option<u64>) -> bool {
-        deadline.is_some_and(|deadline| now() >= deadline)
-    }
-
-    fn may_sleep(idle: u32) -> bool {
-        idle >= NO_SLEEP_POLLS
     }
 }
 
@@ -249,6 +241,11 @@ impl<L: Channel + Send> Mailbox<L> {
         self.address.peer
     }
 
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&mut Core<L>) -> R) -> R {
+        self.shared.with(f)
+    }
+
     /// Posts what is packed in the message, which can be used again when the call returns: the message has left.
     ///
     /// # Errors
@@ -269,42 +266,28 @@ impl<L: Channel + Send> Mailbox<L> {
 
     #[inline]
     fn post_before(&self, message: &mut Message, deadline: Option<u64>) -> Result<(), Error> {
-        let packed = message.take_packed(false);
-        let (packed, outcome) = match self
-            .shared
-            .with(|core| core.post(self.address, packed, false))
-        {
-            Ok(Posted::Done(packed)) => (packed, Ok(())),
-            Ok(Posted::Waiting(sent)) => return self.wait_sent(sent, message, deadline),
-            Err((packed, error)) => (packed, Err(error)),
-        };
-        message.packed = packed;
-        outcome
+        let (to, packed) = (self.address, &mut message.packed);
+        match self.with(|core| core.post(to, packed, false))? {
+            None => Ok(()),
+            Some(sent) => self.wait_sent(sent, packed, deadline),
+        }
     }
 
     #[cold]
     fn wait_sent(
         &self,
         sent: Sent,
-        message: &mut Message,
+        packed: &mut Packed,
         deadline: Option<u64>,
     ) -> Result<(), Error> {
-        let posted = |core: &mut Core<L>| Ok(core.posted(&sent));
-        let left = self.shared.wait_for(deadline, posted, || Want::Sent(sent));
-        let (packed, outcome) = match left {
-            Ok(Some(left)) => left,
-            failed => {
-                let error = failed.err().unwrap_or(Error::MailboxFull);
-                let back = |packed| (packed, Err(error));
-                // The message may have left in between.
-                let left = self.shared.with(|core| match core.posted(&sent) {
-                    None => core.take_back(&sent).map(back),
-                    left => left,
-                });
-                left.ok_or(error)?
-            }
-        };
-        message.packed = packed;
+        let left = left(&self.shared, sent, deadline);
+        let error = left.as_ref().err().copied().unwrap_or(Error::MailboxFull);
+        // The message may have left in between.
+        let left = left
+            .unwrap_or_default()
+            .or_else(|| self.with(|core| core.posted(&sent, Some(error))));
+        let outcome;
+        (*packed, outcome) = left.ok_or(error)?;
         outcome
     }
 
@@ -314,24 +297,11 @@ impl<L: Channel + Send> Mailbox<L> {
     /// # Errors
     /// [`Error::Vanished`], [`Error::Kernel`]; the message stays as it is.
     pub fn post_large(&self, message: &mut Message) -> Result<LargeTicket<L>, Error> {
-        let packed = message.take_packed(true);
-        match self
-            .shared
-            .with(|core| core.post(self.address, packed, true))
-        {
-            Ok(posted) => {
-                let shared = self.shared.clone();
-                let sent = match posted {
-                    Posted::Waiting(sent) => Some(sent),
-                    Posted::Done(_) => None,
-                };
-                Ok(LargeTicket { shared, sent })
-            }
-            Err((packed, error)) => {
-                message.packed = packed;
-                Err(error)
-            }
-        }
+        message.packed.is_large = true;
+        let sent = self.with(|core| core.post(self.address, &mut message.packed, true));
+        message.packed.is_large = false;
+        let (shared, sent) = (self.shared.clone(), sent?);
+        Ok(LargeTicket { shared, sent })
     }
 
     /// Waits for the next message; the buffer that the message refers to returns to its mailbox before.
@@ -354,19 +324,17 @@ impl<L: Channel + Send> Mailbox<L> {
 
     #[inline]
     fn retrieve_before(&self, message: &mut Message, deadline: Option<u64>) -> Result<(), Error> {
-        if let Some((letter, owner)) = message.take_letter(&self.shared)
-            && let Some(letter) = self
-                .shared
-                .with_time(|core, time| core.exchange(self.address, letter, time))?
-        {
-            message.set_letter(letter, owner);
-            return Ok(());
+        let (shared, address) = (&self.shared, self.address);
+        if let Some((letter, owner)) = message.take_letter(shared) {
+            let next = shared.with_time(|core, time| core.exchange(address, letter, time));
+            if let Some(letter) = next? {
+                message.set_letter(letter, owner);
+                return Ok(());
+            }
         }
-        let next = |core: &mut Core<L>| core.retrieve(self.address);
-        let retrieved = self
-            .shared
-            .wait_for(deadline, next, || Want::Message(self.address))?;
-        message.set_letter(retrieved.ok_or(Error::TimedOut)?, self.shared.clone());
+        let next = |core: &mut Core<L>| core.retrieve(address);
+        let letter = shared.wait_for(deadline, next, || Want::Message(address))?;
+        message.set_letter(letter.ok_or(Error::TimedOut)?, shared.clone());
         Ok(())
     }
 
@@ -386,8 +354,7 @@ impl<L: Channel + Send> Mailbox<L> {
     /// # Errors
     /// As [`Self::tokens`].
     pub fn provide(&self, len: usize) -> Result<Tokens, Error> {
-        self.shared
-            .with(|core| core.tokens(self.address, len, true))
+        self.with(|core| core.tokens(self.address, len, true))
     }
 
     /// Returns the tokens of the size class of messages of `len` bytes.
@@ -395,8 +362,7 @@ impl<L: Channel + Send> Mailbox<L> {
     /// # Errors
     /// [`Error::NotHere`], [`Error::Vanished`], [`Error::TooLong`].
     pub fn tokens(&self, len: usize) -> Result<Tokens, Error> {
-        self.shared
-            .with(|core| core.tokens(self.address, len, false))
+        self.with(|core| core.tokens(self.address, len, false))
     }
 }
 
@@ -430,22 +396,31 @@ impl<L: Channel + Send> LargeTicket<L> {
         let Some(sent) = self.sent else {
             return Ok(None);
         };
-        let posted = |core: &mut Core<L>| Ok(core.posted(&sent));
-        let Some((packed, outcome)) = self
-            .shared
-            .wait_for(deadline, posted, || Want::Sent(sent))?
-        else {
+        let Some((packed, outcome)) = left(&self.shared, sent, deadline)? else {
             return Ok(None);
         };
         self.sent = None;
-        outcome.map(|()| Some(Message::of(packed)))
+        outcome.map(|()| Some(Message::of(packed.bytes)))
     }
 }
 
 impl<L: Channel + Send> Drop for LargeTicket<L> {
     fn drop(&mut self) {
         if let Some(sent) = self.sent.take() {
-            self.shared.with(|core| drop(core.take_back(&sent)));
+            self.shared.with(|core| core.revoke(&sent));
         }
     }
+}
+
+/// The memory of a message that has left, and whether its mailbox has taken it.
+type Left = (Packed, Result<(), Error>);
+
+/// Waits until a message has left; `None` if the deadline passes first.
+fn left<L: Channel + Send>(
+    shared: &Shared<L>,
+    sent: Sent,
+    deadline: Option<u64>,
+) -> Result<Option<Left>, Error> {
+    let posted = |core: &mut Core<L>| Ok(core.posted(&sent, None));
+    shared.wait_for(deadline, posted, || Want::Sent(sent))
 }

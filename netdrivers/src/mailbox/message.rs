@@ -2,6 +2,7 @@
 
 use super::heap::{Buffer, Heap, Packed};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use pombo_kernel::Peer;
 use pombo_kernel::mailbox::{self, Buffers, Error, Letter, Pack, Unpack};
 
@@ -28,16 +29,10 @@ impl Message {
     }
 
     /// Creates a message of what has come back.
-    pub(super) fn of(packed: Packed) -> Self {
+    pub(super) fn of(bytes: Vec<u8>) -> Self {
         let mut message = Self::new();
-        message.packed = packed;
+        message.packed.bytes = bytes;
         message
-    }
-
-    /// Takes what is packed, to be posted.
-    pub(super) fn take_packed(&mut self, is_large: bool) -> Packed {
-        let bytes = core::mem::take(&mut self.packed.bytes);
-        Packed { bytes, is_large }
     }
 
     /// Adds a value: a number, a slice of numbers, or a text.

@@ -1,7 +1,7 @@
 //! What the hand-over between threads sleeps on, in one place so that a model checker can replace it.
 
 use crate::futex;
-use crate::tuning::{PARKED_SPINS, PARKED_YIELDS};
+use crate::tuning::{NO_SLEEP_POLLS, PARKED_SPINS, PARKED_YIELDS};
 use crate::wait::now;
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -11,6 +11,17 @@ use rustix::fd::{AsRawFd, OwnedFd};
 pub(super) use crate::lock::Lock;
 pub(super) use crate::wait::yield_policy::sched_yield as yield_now;
 pub(super) use core::sync::atomic::{AtomicU32, Ordering};
+
+/// Returns whether the deadline has passed.
+#[inline]
+pub(super) fn is_over(deadline: Option<u64>) -> bool {
+    deadline.is_some_and(|deadline| now() >= deadline)
+}
+
+/// Returns whether waiting after so many rounds in vain may sleep.
+pub(super) fn may_sleep(idle: u32) -> bool {
+    idle >= NO_SLEEP_POLLS
+}
 
 /// What one parked thread sleeps on. It is set once.
 #[derive(Clone)]

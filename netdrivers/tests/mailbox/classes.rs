@@ -133,32 +133,3 @@ fn the_order_of_posts_holds_across_classes() {
         }
     });
 }
-
-/// A thousand mailboxes that nobody has used take little, as their buffers are provided when they are needed.
-#[test]
-fn idle_mailboxes_take_little_memory() {
-    let world = world(1, SizeClasses::default());
-    let resident = || {
-        let statm = std::fs::read_to_string("/proc/self/statm").expect("Linux");
-        let data: usize = statm
-            .split(' ')
-            .nth(5)
-            .expect("seven")
-            .parse()
-            .expect("pages");
-        data * 4096
-    };
-    let before = resident();
-    let name = |number| format!("mailbox {number}");
-    let idle: Vec<_> = (0..1000)
-        .map(|number| world[0].create(&name(number), LONG).expect("a new name"))
-        .collect();
-    let taken = resident() - before;
-    println!("1000 idle mailboxes take {taken} bytes of address space");
-    assert!(taken <= 16 << 20, "{taken}");
-    // They work.
-    for mailbox in [&idle[0], &idle[999]] {
-        mailbox.post(Message::new().pack(1_u8)).expect("posted");
-        assert_eq!(retrieve(mailbox).unpack::<u8>(), Ok(1));
-    }
-}
