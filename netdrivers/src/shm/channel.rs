@@ -6,6 +6,7 @@ use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, FrameHandler, 
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
+use super::FAST_PATHS;
 use super::collective::Groups;
 use super::connection::Connection;
 use super::error::ShmError;
@@ -95,7 +96,10 @@ impl Shm {
             blocked: Vec::with_capacity(ranks),
             idle_polls: 0,
             invitations: MAIL_LINES,
-            mail_timing: MailTiming::measure(),
+            mail_timing: match FAST_PATHS {
+                true => MailTiming::measure(),
+                false => MailTiming::default(),
+            },
             groups: Groups::default(),
             pending_reads: PendingReads::default(),
             wake_socket: None,
@@ -272,7 +276,7 @@ impl Shm {
                 .iter()
                 .any(|rank| of(rank).outbound.has_more_room())
             || self.groups.have_pending()
-            || self.has_acks()
+            || FAST_PATHS && self.has_acks()
     }
 }
 
@@ -473,14 +477,20 @@ impl Shm {
     ) -> Result<Sent, ChannelError> {
         let len = Part::total(parts);
         if len > FRAME_LIMIT {
-            return self.expose(to, cookie, parts);
+            return match FAST_PATHS {
+                true => self.expose(to, cookie, parts),
+                false => Err(ChannelError::TooLong { limit: FRAME_LIMIT }),
+            };
         }
         let connection = &mut self.connections[to.index()];
         if connection.closed {
             return Err(ChannelError::PeerLost(to));
         }
         // A reader on the same processor finds what the ring holds in its caches.
-        let pushed = match self.wait_policy.spins() && self.members.segment.has_long_frames() {
+        let pushed = match FAST_PATHS
+            && self.wait_policy.spins()
+            && self.members.segment.has_long_frames()
+        {
             true => connection.push_long(len, parts),
             false => connection.push(len, parts),
         };

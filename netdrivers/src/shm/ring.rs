@@ -16,6 +16,7 @@ use core::ops::Range;
 
 use pombo_kernel::memory::Part;
 
+use super::FAST_PATHS;
 use super::sync::{AtomicU64, Ordering};
 
 /// The memory of a ring, initially zero.
@@ -178,7 +179,8 @@ impl<S: GranuleAccess> Producer<S> {
     fn write(&mut self, len: usize, parts: &[Part<'_>], flags: u32) -> Result<(), RingError> {
         debug_assert!(len == Part::total(parts) && len <= limit(S::GRANULES));
         let size = granules(len);
-        let gap = if size > RESTART_GRANULES
+        let gap = if FAST_PATHS
+            && size > RESTART_GRANULES
             && self.position >= self.may_restart
             && self.restarts(size)?
         {

@@ -12,6 +12,7 @@ use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
+use super::FAST_PATHS;
 use super::channel::{Shm, announce};
 use super::cma::{self, DESCRIPTOR_LEN};
 use super::layout::FRAME_LIMIT;
@@ -55,7 +56,7 @@ impl PendingReads {
     /// Returns whether no exposed buffer waits for an acknowledgement.
     #[inline]
     pub(super) fn are_acknowledged(&self) -> bool {
-        self.pending.is_empty()
+        !FAST_PATHS || self.pending.is_empty()
     }
 
     /// Disables single copies, and makes outstanding reads of exposed memory fail.
@@ -96,7 +97,8 @@ impl Shm {
             SingleCopy::AtLeast(least) => len >= least,
         };
         let connection = self.connections.get(to.index());
-        wanted
+        FAST_PATHS
+            && wanted
             && len > FRAME_LIMIT
             && to != self.members.me
             && connection.is_some_and(|connection| !connection.refuses_reads)
