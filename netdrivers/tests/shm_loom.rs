@@ -25,9 +25,6 @@ mod read_acks;
 #[path = "../src/shm/ring.rs"]
 mod ring;
 
-/// As in the driver of the whole library.
-const FAST_PATHS: bool = true;
-
 /// Stands in for the driver's.
 mod sync {
     pub(super) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};

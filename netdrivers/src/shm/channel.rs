@@ -6,7 +6,6 @@ use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, FrameHandler, 
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
-use super::FAST_PATHS;
 use super::collective::Groups;
 use super::connection::Connection;
 use super::error::ShmError;
@@ -25,8 +24,8 @@ use super::wait_policy;
 use super::wake_socket::{PollPark, WakeSocket};
 use crate::deaths::DeathSource;
 use crate::tuning::{
-    BACKOFF_SLEEP, LONG_FRAME, LOOKS_PER_POLL, MAX_SOCKET_SLEEP, POLLS_PER_PROCESS_CHECK,
-    SHORT_SLEEP,
+    BACKOFF_SLEEP, FAST_PATHS, LONG_FRAME, LOOKS_PER_POLL, MAX_SOCKET_SLEEP,
+    POLLS_PER_PROCESS_CHECK, SHORT_SLEEP,
 };
 use crate::wait::clock::MailTiming;
 use crate::wait::yield_policy::YieldPolicy;

@@ -8,14 +8,13 @@
 //! distinguishes the rank from a process that may not be read, one in another PID namespace, and one that reuses the
 //! PID of a dead rank; no probe is needed before.
 
-use crate::tuning::REMOTE_READ_CHUNK;
+use crate::tuning::{FAST_PATHS, REMOTE_READ_CHUNK};
 use core::cell::Cell;
 use core::mem::MaybeUninit;
 use core::{ptr, slice};
 
 use pombo_kernel::channel::CopyTarget;
 
-use super::FAST_PATHS;
 use super::process_token::ProcessToken;
 use super::read_acks::ReadAck;
 

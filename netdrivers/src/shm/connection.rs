@@ -7,7 +7,6 @@ use pombo_kernel::memory::Part;
 use alloc::boxed::Box;
 use core::ptr::NonNull;
 
-use super::FAST_PATHS;
 use super::cma::RemoteBuffer;
 use super::event_count::EventCount;
 use super::layout::Control;
@@ -18,7 +17,7 @@ use super::received_frame::{EventHandler, Frame};
 use super::ring::{Consumer, EXPOSED, LONG, Producer, RingError};
 use super::ring_memory::{MailMemory, RingMemory};
 use super::segment::Segment;
-use crate::tuning::PROMPT_LOOKS;
+use crate::tuning::{FAST_PATHS, PROMPT_LOOKS};
 use crate::wait::clock::{self, MailTiming};
 
 pub(super) struct Connection {

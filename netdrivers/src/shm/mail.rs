@@ -12,13 +12,12 @@
 use pombo_kernel::memory::Part;
 use static_assertions::const_assert;
 
-use super::FAST_PATHS;
 use super::ring::{
     self, Consumer, FIRST_STAMP, GRANULE, GranuleAccess, INVITES, LINE_GRANULES, RingError, STAMP,
     WORD,
 };
 use super::sync::Ordering;
-use crate::tuning::{MAIL, PREFETCHED_ANSWER};
+use crate::tuning::{FAST_PATHS, MAIL, PREFETCHED_ANSWER};
 
 /// Number of granules of a block.
 pub(super) const MAIL_GRANULES: usize = MAIL / GRANULE;

@@ -58,10 +58,6 @@ mod tests;
 mod wait_policy;
 mod wake_socket;
 
-/// Whether this build has what is there for speed alone. A rank without it never looks for a mail, so none is sent to it,
-/// and refuses to read the memory of others, who send copies then.
-const FAST_PATHS: bool = cfg!(feature = "fast-paths");
-
 pub use crate::tuning::{BOOTSTRAP_NOTICE, BOOTSTRAP_TIMEOUT};
 pub use bootstrap::{bootstrap, bootstrap_observed, bootstrap_within};
 pub use channel::Shm;

@@ -16,8 +16,8 @@ use core::ops::Range;
 
 use pombo_kernel::memory::Part;
 
-use super::FAST_PATHS;
 use super::sync::{AtomicU64, Ordering};
+use crate::tuning::FAST_PATHS;
 
 /// The memory of a ring, initially zero.
 pub(super) trait GranuleAccess {

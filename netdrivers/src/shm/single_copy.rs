@@ -12,7 +12,6 @@ use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
-use super::FAST_PATHS;
 use super::channel::{Shm, announce};
 use super::cma::{self, DESCRIPTOR_LEN};
 use super::layout::FRAME_LIMIT;
@@ -20,6 +19,7 @@ use super::process_token::ProcessToken;
 use super::read_acks::ReadAck;
 use super::received_frame::EventHandler;
 use super::wait_policy;
+use crate::tuning::FAST_PATHS;
 
 /// The choice of long messages that the receiver reads from the sender's memory, in one copy. All others go through the
 /// ring, in two copies that overlap, as do those of a sender whose memory the receiver may not read.
