@@ -20,7 +20,7 @@ fn measured() -> &'static (PathBuf, Outcome) {
     static DONE: OnceLock<(PathBuf, Outcome)> = OnceLock::new();
     DONE.get_or_init(|| {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("size");
-        let mut size = pombo(["size", "point-to-point", "--source"]);
+        let mut size = pombo(["size", "basic", "point-to-point", "--source"]);
         size.arg(root()).arg("--directory").arg(&directory);
         size.arg("--budgets").arg(root().join(".ci/sizes"));
         let outcome = finish(&mut size);
@@ -28,16 +28,16 @@ fn measured() -> &'static (PathBuf, Outcome) {
     })
 }
 
-/// Links a program of `tests/c` against the small library.
-fn link(name: &str) -> PathBuf {
+/// Links a program of `tests/c` against the library of a composition.
+fn link(name: &str, composition: &str) -> PathBuf {
     let (directory, outcome) = measured();
     assert_eq!(outcome.code, 0, "{outcome:?}");
-    let program = directory.join(Path::new(name).file_name().expect("a name"));
+    let program = directory.join(format!("{name}-{composition}"));
     let source = root().join("tests/c").join(name).with_extension("c");
     let mut cc = Command::new("cc");
     cc.args(["-std=c99", "-O1", "-no-pie", "-Wl,--gc-sections", "-I"]);
     cc.arg(directory).arg("-o").arg(&program).arg(source);
-    cc.arg(directory.join("point-to-point.a"));
+    cc.arg(directory.join(format!("{composition}.a")));
     let compiled = finish(cc.args(["-lm", "-lpthread"]));
     assert_eq!(compiled.code, 0, "{compiled:?}");
     program
@@ -52,8 +52,26 @@ fn a_ping_pong_carries_what_it_needs() {
         !outcome.out.contains("| slot of an operation | 0 |"),
         "{outcome:?}"
     );
-    let run = finish(pombo(["run", "-n", "2"]).arg(directory.join("point-to-point")));
-    assert_eq!(run.code, 0, "{run:?}");
+    for composition in ["basic", "point-to-point"] {
+        let run = finish(pombo(["run", "-n", "2"]).arg(directory.join(composition)));
+        assert_eq!(run.code, 0, "{run:?}");
+    }
+}
+
+/// Without rendezvous short messages pass, however many; a longer one, or a synchronous one, is an error.
+#[test]
+fn short_messages_need_no_rendezvous() {
+    for ranks in [2, 3, 4] {
+        for composition in ["basic", "point-to-point"] {
+            let program = link("short", composition);
+            for credit in ["1", "128"] {
+                let mut command = pombo(["run", "-n", &ranks.to_string()]);
+                command.env("POMBO_UNEXPECTED_CREDIT", credit);
+                let run = finish(command.arg(&program));
+                assert_eq!((run.code, &*run.out), (0, "ok short\n"), "{run:?}");
+            }
+        }
+    }
 }
 
 /// A program that uses more of the library carries it, and the same library serves it.
@@ -72,7 +90,7 @@ fn parts_come_by_use() {
         ("lengths", 2),
         ("errors", 3),
     ] {
-        let program = link(name);
+        let program = link(name, "point-to-point");
         let run = finish(pombo(["run", "-n", &ranks.to_string()]).arg(&program));
         assert_eq!(
             (run.code, &*run.out),
@@ -132,7 +150,7 @@ fn what_it_was_not_linked_for_is_refused_by_name() {
 /// A datatype that the library was built without is refused as such.
 #[test]
 fn datatypes_with_gaps_are_left_out_by_name() {
-    let run = finish(pombo(["run", "-n", "2"]).arg(link("bcast")));
+    let run = finish(pombo(["run", "-n", "2"]).arg(link("bcast", "point-to-point")));
     let told = "not in this program is a datatype of MPI_Type_* or with gaps";
     assert!(run.code != 0 && run.err.contains(told), "{run:?}");
 }
@@ -140,7 +158,7 @@ fn datatypes_with_gaps_are_left_out_by_name() {
 /// An error names rank, function and class, although no sentence is in the program.
 #[test]
 fn errors_are_short_and_end_the_job() {
-    let program = link("fatal");
+    let program = link("fatal", "point-to-point");
     for (call, class) in [
         ("wrong-rank", "MPI_Send: class 6"),
         ("negative-count", "MPI_Send: class 2"),

@@ -207,3 +207,7 @@ pub const PROBE_INTERVAL: u64 = 20_000_000;
 pub const LATENCY_NOISE: u64 = 100_000;
 /// Time for which the frames of a freed communicator's tree are still taken: other ranks free it later.
 pub const FREED_TREE: u64 = 1_000_000_000;
+
+/// Whether this build has what is there for speed alone. A rank without it never looks for a mail, so none is sent to it,
+/// and refuses to read the memory of others, who send copies then.
+pub const FAST_PATHS: bool = cfg!(feature = "fast-paths");

@@ -360,10 +360,11 @@ fn what_no_file_tells() {
         let outcome = configure(&[&["--emit", "features"], options].concat(), &[&file]);
         (outcome.code, outcome.out.trim_end().to_owned(), outcome.err)
     };
-    assert_eq!(features(&["--hosts"]), (0, "hosts".into(), String::new()));
+    let hosts = "rendezvous,hosts".into();
+    assert_eq!(features(&["--hosts"]), (0, hosts, String::new()));
     let (code, out, _) = features(&[]);
     assert!(code == 0 && !out.contains("hosts"), "{out}");
-    let both = "layouts,hosts,heterogeneous".into();
+    let both = "layouts,rendezvous,hosts,heterogeneous".into();
     assert_eq!(features(&["--heterogeneous"]), (0, both, String::new()));
     for (longest, expected) in [
         ("8192", "rendezvous = false"),
@@ -377,6 +378,8 @@ fn what_no_file_tells() {
         &[&source("synchronous.c")],
     );
     assert!(outcome.out.contains("rendezvous = true"), "{outcome:?}");
+    let short = configure(&["--emit", "features", "--longest", "8192"], &[&file]);
+    assert_eq!(short.out.trim_end(), "", "{short:?}");
 }
 
 #[test]

@@ -130,6 +130,14 @@ fn no_rank_ends_before_its_last_message_has_left() {
 }
 
 #[test]
+fn short_messages() {
+    for ranks in [2, 4, 7] {
+        ok(ranks, "short", &[], &[]);
+    }
+    ok(3, "short", &[], &SMALLEST);
+}
+
+#[test]
 fn ordering() {
     on_all_worlds("ordering");
 }

@@ -242,7 +242,10 @@ impl Statuses {
 #[cold]
 #[inline(never)]
 pub(crate) fn refuse(named: &'static str, comm: Option<Comm>) -> c_int {
-    let (function, argument) = named.split_once(' ').unwrap_or((named, "argument"));
+    // Byte by byte, as here and where the job starts a search by words would be the only one of a small program.
+    let end = named.bytes().position(|byte| byte == b' ');
+    let (function, argument) = named.split_at(end.unwrap_or(named.len()));
+    let argument = argument.get(1..).unwrap_or("argument");
     let comm = comm.unwrap_or(MPI_COMM_SELF);
     errhandler::raise(function, CommError::new(null(argument), comm))
 }

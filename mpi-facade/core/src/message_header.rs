@@ -4,7 +4,7 @@
 use pombo_kernel::aspect::Canonical as Values;
 #[cfg(not(feature = "heterogeneous"))]
 use pombo_kernel::aspect::Homogeneous as Values;
-use pombo_kernel::aspect::{Buffered, NoDatatypes, Rendezvous, Unobserved};
+use pombo_kernel::aspect::{Buffered, NoDatatypes, Unobserved};
 use pombo_kernel::header::fold;
 #[cfg(feature = "fast-paths")]
 use pombo_kernel::matching::Adaptive as Matching;
@@ -133,11 +133,18 @@ pub const CREDIT: u32 = 128;
 /// overrides it.
 pub const SEND_BUFFER_BYTES: usize = 64 << 20;
 
+/// Messages above [`EAGER`] are announced first.
+#[cfg(feature = "rendezvous")]
+type Transfer = pombo_kernel::aspect::Rendezvous<EAGER>;
+/// Every message is sent at once, or refused: no other is in this composition.
+#[cfg(not(feature = "rendezvous"))]
+type Transfer = pombo_kernel::aspect::Eager;
+
 /// The composition of the MPI library: large counts, rendezvous, tables that grow up to a million requests, and copies
 /// of short sends. With the feature `heterogeneous` values travel in the form of `datatype::representation`.
 pub type MpiComposition = Composition<
     U64,
-    Rendezvous<EAGER>,
+    Transfer,
     Matching,
     HeapStorage,
     Capacities<{ 1 << 20 }, { 64 * RANKS }, EAGER, RANKS>,

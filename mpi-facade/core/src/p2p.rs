@@ -15,6 +15,7 @@ use crate::runtime::world::{self, CommError, World};
 use crate::status::Status;
 use crate::user_buffer::{Region, UserAddress};
 use core::ffi::c_int;
+use pombo_kernel::Error::NoCredit;
 use pombo_kernel::{Mode, Peer};
 
 /// Sends and waits, as `MPI_Send` and `MPI_Ssend`.
@@ -29,8 +30,10 @@ pub fn send(
     comm: Comm,
 ) -> Result<(), CommError> {
     let send = move |world: &mut World, ()| {
-        let posted = post_send(world, buf, count, datatype, to, tag, comm, mode);
-        posted.begun()?.wait_sent()
+        with_room(world, |world| {
+            let posted = post_send(world, buf, count, datatype, to, tag, comm, mode);
+            posted.begun()?.wait_sent()
+        })
     };
     let in_turn = move |()| send_in_turn(buf, count, datatype, to, tag, comm, mode);
     world::with_fast((), send, in_turn)
@@ -50,8 +53,40 @@ fn send_in_turn(
     mode: Mode,
 ) -> Result<(), CommError> {
     world::with(|world| {
-        let posted = post_send(world, buf, count, datatype, to, tag, comm, mode);
-        posted.begun()?.wait_sent()
+        with_room(world, |world| {
+            let posted = post_send(world, buf, count, datatype, to, tag, comm, mode);
+            posted.begun()?.wait_sent()
+        })
+    })
+}
+
+/// Calls a function that sends and waits. Without rendezvous a message is refused while its receiver has no room for it:
+/// it is sent again when there may be room.
+#[inline(always)]
+pub(crate) fn with_room(
+    world: &mut World,
+    mut send: impl FnMut(&mut World) -> Result<(), CommError>,
+) -> Result<(), CommError> {
+    match cfg!(feature = "rendezvous") {
+        true => send(world),
+        false => until_room(world, &mut send),
+    }
+}
+
+/// Does so; the function is no type parameter, as one instance serves all calls.
+fn until_room(
+    world: &mut World,
+    send: &mut dyn FnMut(&mut World) -> Result<(), CommError>,
+) -> Result<(), CommError> {
+    world.until(|world| {
+        let sent = world.sent;
+        match send(world) {
+            Err(failure) if matches!(failure.error, Error::Kernel(NoCredit(_))) => {
+                world.sent = sent;
+                Ok(None)
+            }
+            over => over.map(Some),
+        }
     })
 }
 
@@ -221,17 +256,19 @@ pub fn exchange(
         // The receive is checked before anything is sent.
         check_receive(world, buf, count, datatype, from, into, comm)?;
         let (to, tag, mode) = (send.partner, send.tag, Mode::Standard);
-        let outgoing = post_send(
-            world,
-            send.buf,
-            send.count,
-            send.datatype,
-            to,
-            tag,
-            comm,
-            mode,
-        );
-        receive_beside(outgoing.begun()?, receive, comm, status)
+        with_room(world, |world| {
+            let outgoing = post_send(
+                world,
+                send.buf,
+                send.count,
+                send.datatype,
+                to,
+                tag,
+                comm,
+                mode,
+            );
+            receive_beside(outgoing.begun()?, receive, comm, status)
+        })
     })
 }
 

@@ -5,6 +5,7 @@ use crate::constants::MPI_COMM_WORLD;
 use crate::datatype::Shape;
 use crate::kernel::Posted;
 use crate::message_header::{MpiHeader, MpiPattern};
+use crate::p2p::with_room;
 use crate::runtime::world::{CommError, World};
 use crate::status::Status;
 use crate::user_buffer::UserAddress;
@@ -14,6 +15,13 @@ use pombo_kernel::{Mode, Peer};
 const CONTEXT: u32 = 1;
 /// The tag of these messages: collective operations have lower ones, and the exchange of numbers the next one.
 const TAG: u32 = u32::MAX - 2;
+/// A standard send may be complete while a copy of it waits here, and a rank at its end would leave with it. Without
+/// rendezvous no message waits for its receive, and a rank flushes its frames before it leaves.
+const MODE: Mode = if cfg!(feature = "rendezvous") {
+    Mode::Synchronous
+} else {
+    Mode::Standard
+};
 
 /// Returns when all ranks have called it: messages go up a binary tree and down again.
 ///
@@ -46,18 +54,19 @@ enum Direction {
 /// Passes an empty message from or to another rank.
 #[inline(never)]
 fn pass(world: &mut World, other: usize, direction: Direction) -> Result<(), CommError> {
-    let (peer, mut nothing) = (Peer(other as u16), [0_u64; 0]);
-    let region = UserAddress::of(&mut nothing).region(0, Shape::BYTE);
-    let posted = match direction {
-        Direction::From => {
-            let pattern = MpiPattern::new(CONTEXT, Some(peer), Some(TAG));
-            Posted::receive(world, pattern, region, MPI_COMM_WORLD)
-        }
-        // A standard send may be complete while a copy of it waits here, and a rank at its end would leave with it.
-        Direction::To => {
-            let (mode, header) = (Mode::Synchronous, MpiHeader::new(CONTEXT, TAG));
-            Posted::send(world, mode, peer, header, region, MPI_COMM_WORLD)
-        }
-    };
-    posted.begun()?.wait(&mut { Status::EMPTY })
+    with_room(world, |world| {
+        let (peer, mut nothing) = (Peer(other as u16), [0_u64; 0]);
+        let region = UserAddress::of(&mut nothing).region(0, Shape::BYTE);
+        let posted = match direction {
+            Direction::From => {
+                let pattern = MpiPattern::new(CONTEXT, Some(peer), Some(TAG));
+                Posted::receive(world, pattern, region, MPI_COMM_WORLD)
+            }
+            Direction::To => {
+                let header = MpiHeader::new(CONTEXT, TAG);
+                Posted::send(world, MODE, peer, header, region, MPI_COMM_WORLD)
+            }
+        };
+        posted.begun()?.wait(&mut { Status::EMPTY })
+    })
 }

@@ -16,6 +16,14 @@ pub(crate) const LINK: [&str; 2] = [
     "-Wl,--gc-sections,--build-id=none,-z,norelro,-z,noseparate-code",
 ];
 
+/// How Rust compiles the library: for a fixed address, and with functions as parts of others only where that shortens them.
+const CODE: [&str; 4] = [
+    "-C",
+    "relocation-model=static",
+    "-C",
+    "llvm-args=-inline-threshold=2",
+];
+
 /// Returns the words behind `cargo` that build the library with these features, to be run in Pombo's sources.
 pub(crate) fn cargo_words(features: &str, target: &str) -> Vec<String> {
     let mut words = vec!["rustc", "--profile", PROFILE, "-p", PACKAGE, "--lib"];
@@ -24,7 +32,8 @@ pub(crate) fn cargo_words(features: &str, target: &str) -> Vec<String> {
         words.extend(["--features", features]);
     }
     words.extend(["--target-dir", target]);
-    words.extend(["--", "-C", "relocation-model=static"]);
+    words.push("--");
+    words.extend(CODE);
     words.into_iter().map(str::to_owned).collect()
 }
 
@@ -55,7 +64,9 @@ mod tests {
     fn without_features_the_command_names_none() {
         let words = cargo_words("", "target/x").join(" ");
         assert!(!words.contains("--features"), "{words}");
-        assert!(words.ends_with("--target-dir target/x -- -C relocation-model=static"));
+        assert!(words.ends_with(
+            "--target-dir target/x -- -C relocation-model=static -C llvm-args=-inline-threshold=2"
+        ));
         assert!(cargo_words("a,b", "x").join(" ").contains("--features a,b"));
     }
 }

@@ -24,8 +24,8 @@ use super::wait_policy;
 use super::wake_socket::{PollPark, WakeSocket};
 use crate::deaths::DeathSource;
 use crate::tuning::{
-    BACKOFF_SLEEP, LONG_FRAME, LOOKS_PER_POLL, MAX_SOCKET_SLEEP, POLLS_PER_PROCESS_CHECK,
-    SHORT_SLEEP,
+    BACKOFF_SLEEP, FAST_PATHS, LONG_FRAME, LOOKS_PER_POLL, MAX_SOCKET_SLEEP,
+    POLLS_PER_PROCESS_CHECK, SHORT_SLEEP,
 };
 use crate::wait::clock::MailTiming;
 use crate::wait::yield_policy::YieldPolicy;
@@ -95,7 +95,10 @@ impl Shm {
             blocked: Vec::with_capacity(ranks),
             idle_polls: 0,
             invitations: MAIL_LINES,
-            mail_timing: MailTiming::measure(),
+            mail_timing: match FAST_PATHS {
+                true => MailTiming::measure(),
+                false => MailTiming::default(),
+            },
             groups: Groups::default(),
             pending_reads: PendingReads::default(),
             wake_socket: None,
@@ -272,7 +275,7 @@ impl Shm {
                 .iter()
                 .any(|rank| of(rank).outbound.has_more_room())
             || self.groups.have_pending()
-            || self.has_acks()
+            || FAST_PATHS && self.has_acks()
     }
 }
 
@@ -473,14 +476,20 @@ impl Shm {
     ) -> Result<Sent, ChannelError> {
         let len = Part::total(parts);
         if len > FRAME_LIMIT {
-            return self.expose(to, cookie, parts);
+            return match FAST_PATHS {
+                true => self.expose(to, cookie, parts),
+                false => Err(ChannelError::TooLong { limit: FRAME_LIMIT }),
+            };
         }
         let connection = &mut self.connections[to.index()];
         if connection.closed {
             return Err(ChannelError::PeerLost(to));
         }
         // A reader on the same processor finds what the ring holds in its caches.
-        let pushed = match self.wait_policy.spins() && self.members.segment.has_long_frames() {
+        let pushed = match FAST_PATHS
+            && self.wait_policy.spins()
+            && self.members.segment.has_long_frames()
+        {
             true => connection.push_long(len, parts),
             false => connection.push(len, parts),
         };

@@ -17,7 +17,7 @@ use super::ring::{
     WORD,
 };
 use super::sync::Ordering;
-use crate::tuning::{MAIL, PREFETCHED_ANSWER};
+use crate::tuning::{FAST_PATHS, MAIL, PREFETCHED_ANSWER};
 
 /// Number of granules of a block.
 pub(super) const MAIL_GRANULES: usize = MAIL / GRANULE;
@@ -86,13 +86,13 @@ impl<S: GranuleAccess> Mail<S> {
     /// Returns whether this side looks for mails.
     #[inline(always)]
     pub(super) fn is_open(&self) -> bool {
-        self.is_open
+        FAST_PATHS && self.is_open
     }
 
     /// Returns whether this side could look for mails.
     #[inline(always)]
     pub(super) fn can_open(&self) -> bool {
-        !self.holds && !self.is_open
+        FAST_PATHS && !self.holds && !self.is_open
     }
 
     /// Looks for mails from now on, of which the next frame of the ring tells the peer.
@@ -110,7 +110,7 @@ impl<S: GranuleAccess> Mail<S> {
     /// each, and the peer looks for mails.
     #[inline(always)]
     pub(super) fn suits(&self, len: usize) -> bool {
-        self.is_ready && len <= MAIL_LIMIT
+        FAST_PATHS && self.is_ready && len <= MAIL_LIMIT
     }
 
     /// Writes a mail that [`Mail::suits`], and looks for the answer. The positions are those in the rings.
@@ -136,7 +136,7 @@ impl<S: GranuleAccess> Mail<S> {
     /// Notes that a frame was appended to the ring.
     #[inline(always)]
     pub(super) fn ring_sent(&mut self) {
-        if self.turn < 2 {
+        if FAST_PATHS && self.turn < 2 {
             self.turn += 1;
             self.is_ready = false;
             if self.on_trial {
@@ -149,6 +149,9 @@ impl<S: GranuleAccess> Mail<S> {
     #[inline(always)]
     fn ring_taken(&mut self, flags: u32) {
         let invites = flags & INVITES != 0;
+        if !FAST_PATHS {
+            return;
+        }
         if self.turn != 0 || invites && !self.is_invited {
             self.is_invited |= invites && self.holds;
             if self.on_trial {
@@ -251,7 +254,7 @@ impl<S: GranuleAccess> Mail<S> {
     /// Returns whether this side waits for the answer to a mail.
     #[inline(always)]
     pub(super) fn is_on_trial(&self) -> bool {
-        self.on_trial
+        FAST_PATHS && self.on_trial
     }
 }
 
@@ -283,7 +286,7 @@ pub(super) fn take_next<R: GranuleAccess, M: GranuleAccess, H>(
         Err(RingError::Early) => true,
         Err(_) => return Err(RingError::Corrupt),
     };
-    if mail.is_open
+    if mail.is_open()
         && (looks || is_early)
         && let Some(found) = mail.front(ring.position())?
     {

@@ -17,6 +17,7 @@ use core::ops::Range;
 use pombo_kernel::memory::Part;
 
 use super::sync::{AtomicU64, Ordering};
+use crate::tuning::FAST_PATHS;
 
 /// The memory of a ring, initially zero.
 pub(super) trait GranuleAccess {
@@ -178,7 +179,8 @@ impl<S: GranuleAccess> Producer<S> {
     fn write(&mut self, len: usize, parts: &[Part<'_>], flags: u32) -> Result<(), RingError> {
         debug_assert!(len == Part::total(parts) && len <= limit(S::GRANULES));
         let size = granules(len);
-        let gap = if size > RESTART_GRANULES
+        let gap = if FAST_PATHS
+            && size > RESTART_GRANULES
             && self.position >= self.may_restart
             && self.restarts(size)?
         {

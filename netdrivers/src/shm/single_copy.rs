@@ -19,6 +19,7 @@ use super::process_token::ProcessToken;
 use super::read_acks::ReadAck;
 use super::received_frame::EventHandler;
 use super::wait_policy;
+use crate::tuning::FAST_PATHS;
 
 /// The choice of long messages that the receiver reads from the sender's memory, in one copy. All others go through the
 /// ring, in two copies that overlap, as do those of a sender whose memory the receiver may not read.
@@ -55,7 +56,7 @@ impl PendingReads {
     /// Returns whether no exposed buffer waits for an acknowledgement.
     #[inline]
     pub(super) fn are_acknowledged(&self) -> bool {
-        self.pending.is_empty()
+        !FAST_PATHS || self.pending.is_empty()
     }
 
     /// Disables single copies, and makes outstanding reads of exposed memory fail.
@@ -96,7 +97,8 @@ impl Shm {
             SingleCopy::AtLeast(least) => len >= least,
         };
         let connection = self.connections.get(to.index());
-        wanted
+        FAST_PATHS
+            && wanted
             && len > FRAME_LIMIT
             && to != self.members.me
             && connection.is_some_and(|connection| !connection.refuses_reads)

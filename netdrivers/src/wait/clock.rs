@@ -19,7 +19,7 @@ pub fn now() -> u64 {
 }
 
 /// When a rank looks for a mail of its peer, in [`ticks`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 #[cfg(feature = "shm")]
 pub(crate) struct MailTiming {
     /// From its own mail to the first look.

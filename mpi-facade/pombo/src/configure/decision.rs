@@ -71,6 +71,8 @@ enum Need {
     Sends,
     /// Messages that wait for their receive whatever their length, or whose length grows with the number of ranks.
     Rendezvous,
+    /// Messages that a program sends and leaves, so that their receiver may lack room for one it does not wait for.
+    Leaves,
     Buffering,
     Receives,
     /// A message between two ranks, in whatever way.
@@ -83,7 +85,7 @@ enum Need {
 }
 
 /// The table: functions without MPI_ and _c in small letters, separated by spaces; `*` stands for any letters.
-const NEEDS: [(Need, &str); 11] = [
+const NEEDS: [(Need, &str); 12] = [
     (
         Need::Full,
         "type_vector type_indexed type_create_hvector type_create_hindexed* type_create_indexed_block type_create_struct \
@@ -103,6 +105,10 @@ const NEEDS: [(Need, &str); 11] = [
         Need::Rendezvous,
         "ssend issend ssend_init comm_create comm_create_group comm_create_from_group comm_split* intercomm_* \
          cart_create cart_sub graph_create dist_graph_create*",
+    ),
+    (
+        Need::Leaves,
+        "isend send_init bsend* ibsend isendrecv* psend_init irsend rsend_init start startall",
     ),
     (
         Need::Buffering,
@@ -268,8 +274,14 @@ impl Reader<'_> {
     }
 
     fn rendezvous(&self, longest: Option<u64>) -> Decision<bool> {
-        let (Some(longest), None) = (longest, self.first(&[Need::Rendezvous, Need::Data])) else {
-            let cause = self.first(&[Need::Rendezvous, Need::Sends, Need::Data]);
+        let must = [
+            Need::Rendezvous,
+            Need::Data,
+            Need::Leaves,
+            Need::Collectives,
+        ];
+        let (Some(longest), None) = (longest, self.first(&must)) else {
+            let cause = self.first(&[&must[..], &[Need::Sends]].concat());
             return cause.unwrap_or_else(|| no("nothing is sent, or only by MPI_Rsend"));
         };
         no(&format!(

@@ -20,10 +20,25 @@ const HOSTS: [&str; 6] = [
 ];
 
 /// The compositions, from the smallest to the largest.
-pub(super) const COMPOSITIONS: [Composition; 3] = [
+pub(super) const COMPOSITIONS: [Composition; 4] = [
+    Composition {
+        name: "basic",
+        features: "",
+        forbids: &[
+            "core::fmt",
+            "pombo_kernel::communicator::rendezvous",
+            "pombo_netdrivers::shm::cma::describe",
+            "pombo_collective",
+            "pombo_mpi::collective",
+            "pombo_mpi::op",
+            HOSTS[1],
+            HOSTS[2],
+            "_Unwind",
+        ],
+    },
     Composition {
         name: "point-to-point",
-        features: "",
+        features: "rendezvous",
         forbids: &[
             "core::fmt",
             "core::num::flt2dec",
@@ -47,7 +62,7 @@ pub(super) const COMPOSITIONS: [Composition; 3] = [
     },
     Composition {
         name: "one-host",
-        features: "diagnostics,fast-paths,launchers,layouts",
+        features: "diagnostics,fast-paths,launchers,layouts,rendezvous",
         forbids: &[
             "pombo_mpi::collective::operation",
             "pombo_mpi::op::loops",

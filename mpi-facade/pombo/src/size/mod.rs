@@ -19,7 +19,7 @@ use parts::{Measured, PARTS, Sizes};
 /// The options of `pombo size`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// The compositions: point-to-point, one-host, everything; all of them by default
+    /// The compositions: basic, point-to-point, one-host, everything; all of them by default
     #[arg(value_parser = COMPOSITIONS.each_ref().map(|it| it.name))]
     only: Vec<String>,
     /// The directory of Pombo's sources

@@ -14,7 +14,7 @@ pub struct Variable {
     pub values: Values,
     /// The default: a value, or a description where no value could be given.
     pub default: &'static str,
-    /// Who sets it and what it means.
+    /// Who sets it and what it means; only the tables of variables have it, as who reads a value needs none.
     pub meaning: &'static str,
 }
 
@@ -74,7 +74,9 @@ impl Variable {
 macro_rules! __variables {
     ($($name:ident: $values:expr, default $default:expr, $meaning:literal;)*) => {
         /// All variables, in the order of the documentation.
-        pub static VARIABLES: &[$crate::settings::Variable] = &[$(*$name),*];
+        pub static VARIABLES: &[$crate::settings::Variable] = &[$(
+            $crate::settings::Variable { meaning: $meaning, ..*$name },
+        )*];
 
         // Each has a place of its own: whoever reads one does not need the table.
         $(
@@ -83,7 +85,7 @@ macro_rules! __variables {
                 name: $crate::settings::named(concat!("POMBO_", stringify!($name), "\0")),
                 values: $values,
                 default: $default,
-                meaning: $meaning,
+                meaning: "",
             };
         )*
     };
