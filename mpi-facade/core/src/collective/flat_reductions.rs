@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::objects::Objects;
 use crate::op::{self, Reduction};
 use crate::user_buffer::{Region, UserAddress};
+use core::mem::MaybeUninit;
 use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
@@ -316,10 +317,23 @@ fn combine_directly(
         }
         return Ok(true);
     }
-    let mut memory = [0; PAIR_DIRECT];
+    combine_apart(call, reduced, reduction, (input, output), receive)
+}
+
+/// Combines as [`combine_directly`] where the message cannot be received into the result. It stands apart, so that the
+/// usual path needs no stack for one.
+#[inline(never)]
+fn combine_apart(
+    call: &mut Call<'_>,
+    reduced: Reduced<'_>,
+    reduction: &Reduction,
+    (input, output): (Region, Region),
+    receive: impl Fn(&mut Call<'_>, Region, Region) -> Result<bool, CallError>,
+) -> Result<bool, CallError> {
+    let mut memory = [MaybeUninit::<u8>::uninit(); PAIR_DIRECT];
     let other = UserAddress::of(&mut memory).region(Source::len(&input), Shape::BYTE);
     if receive(call, input.clone(), other.clone())? {
-        match is_first {
+        match call.position.rank == 0 {
             true => {
                 reduction.apply_predefined(&input, &other);
                 other.copy_to(&output);
