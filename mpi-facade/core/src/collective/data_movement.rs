@@ -20,7 +20,6 @@ use crate::datatype::{Datatypes, Shape};
 use crate::error::Error;
 use crate::user_buffer::UserAddress;
 use core::ffi::c_int;
-use core::mem::MaybeUninit;
 use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
@@ -236,7 +235,7 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
             Method::Direct(area) if given == each => {
                 let into = receive.one(call.datatypes(), 1 - rank)?;
                 if send.is_in_place() {
-                    let mut memory = [MaybeUninit::<u8>::uninit(); PAIR_EXCHANGED];
+                    let mut memory = [0; PAIR_EXCHANGED];
                     let message = UserAddress::of(&mut memory).region(each, Shape::BYTE);
                     into.copy_to(&message);
                     call.exchange_directly(area, message, into)?;

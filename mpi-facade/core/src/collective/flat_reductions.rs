@@ -19,7 +19,6 @@ use crate::error::Error;
 use crate::objects::Objects;
 use crate::op::{self, Reduction};
 use crate::user_buffer::{Region, UserAddress};
-use core::mem::MaybeUninit;
 use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
@@ -330,20 +329,17 @@ fn combine_apart(
     (input, output): (Region, Region),
     receive: impl Fn(&mut Call<'_>, Region, Region) -> Result<bool, CallError>,
 ) -> Result<bool, CallError> {
-    let mut memory = [MaybeUninit::<u8>::uninit(); PAIR_DIRECT];
+    let mut memory = [core::mem::MaybeUninit::<u8>::uninit(); PAIR_DIRECT];
     let other = UserAddress::of(&mut memory).region(Source::len(&input), Shape::BYTE);
     if receive(call, input.clone(), other.clone())? {
-        match call.position.rank == 0 {
-            true => {
-                reduction.apply_predefined(&input, &other);
-                other.copy_to(&output);
+        if call.position.rank == 0 {
+            reduction.apply_predefined(&input, &other);
+            other.copy_to(&output);
+        } else {
+            if !reduced.is_in_place() {
+                input.copy_to(&output);
             }
-            false => {
-                if !reduced.is_in_place() {
-                    input.copy_to(&output);
-                }
-                reduction.apply_predefined(&other, &output);
-            }
+            reduction.apply_predefined(&other, &output);
         }
     }
     Ok(true)
