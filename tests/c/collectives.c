@@ -468,7 +468,7 @@ static void immediate(void)
 
 static void on(MPI_Comm c, const char *name, int kinds_of_types)
 {
-    static const int counts[] = {0, 1, 3, 1000, 100000};
+    static const int counts[] = {0, 1, 3, 100, 1000, 100000};
 
     if (c == MPI_COMM_NULL)
         return;
@@ -481,7 +481,7 @@ static void on(MPI_Comm c, const char *name, int kinds_of_types)
     immediate();
     for (int i = 0; i < kinds_of_types; i++)
         everything(&types[i], 3, i % n);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         for (int t = 0; t < FEW; t++) {
             if (counts[i] == 100000 && (kinds_of_types == FEW || t == 2))
                 continue; /* enough is enough */

@@ -10,7 +10,7 @@ static MPI_Status s;
 /* The root sends 100 items; the others have room for 10. */
 static void bcast_of_more(void)
 {
-    const int code = MPI_Bcast(x, rank ? 10 : 100, MPI_INT, 0, W);
+    const int code = MPI_Bcast(x, rank ? 10 : 1000, MPI_INT, 0, W);
 
     if (rank)
         saw(code);
@@ -42,7 +42,7 @@ static void many_bcasts_of_more(void)
     for (int i = 0; i < 100; i++) {
         int value = rank ? 0 : i;
 
-        MPI_Bcast(x, rank ? 10 : 100, MPI_INT, 0, W);
+        MPI_Bcast(x, rank ? 10 : 1000, MPI_INT, 0, W);
         must(MPI_Bcast(&value, 1, MPI_INT, 0, W));
         check(value == i, "the-next");
     }
@@ -82,7 +82,7 @@ static void two_roots(void)
 
 static void allreduce_of_unlike_counts(void)
 {
-    MPI_Allreduce(x, y, rank ? 10 : 100, MPI_INT, MPI_SUM, W);
+    MPI_Allreduce(x, y, rank ? 10 : 1000, MPI_INT, MPI_SUM, W);
     works();
     works();
 }

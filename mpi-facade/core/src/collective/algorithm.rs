@@ -6,7 +6,7 @@ use core::ffi::CStr;
 use core::fmt;
 use pombo_job::log::{self, LogLine};
 use pombo_job::settings::VERBOSE;
-use pombo_netdrivers::tuning::{PAIR_DIRECT, PAIR_MESSAGES};
+use pombo_netdrivers::tuning::{PAIR_DIRECT, PAIR_EXCHANGED, PAIR_MESSAGES};
 
 /// A collective operation, as the selection of algorithms distinguishes them. The forms with counts for every rank use
 /// the same rules as the plain ones, except that gatherv and scatterv are always `linear`.
@@ -212,7 +212,7 @@ pub const TABLE: &[Selection] = &[
         ],
         rules: &[
             costly_waits(BOARDS, ANY, SharedMemory),
-            one_host(2, 2 * PAIR_DIRECT, RecursiveDoubling),
+            one_host(2, 2 * PAIR_EXCHANGED, RecursiveDoubling),
             rule(BOARDS, 2 * PAIR_MESSAGES, SharedMemory),
             one_host(2, ANY, Ring),
             rule(BOARDS, ANY, SharedMemory),
@@ -237,7 +237,7 @@ pub const TABLE: &[Selection] = &[
             costly_waits(BOARDS, 64, Bruck),
             costly_waits(BOARDS, 8192, SpreadOut),
             costly_waits(BOARDS, ANY, Pairwise),
-            one_host(2, PAIR_DIRECT, SpreadOut),
+            one_host(2, PAIR_EXCHANGED, SpreadOut),
             rule(BOARDS, PAIR_MESSAGES, SharedMemory),
             one_host(2, ANY, SpreadOut),
             rule(BOARDS, ANY, SharedMemory),

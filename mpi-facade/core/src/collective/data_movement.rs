@@ -23,7 +23,7 @@ use core::ffi::c_int;
 use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
-use pombo_netdrivers::tuning::PAIR_DIRECT;
+use pombo_netdrivers::tuning::PAIR_EXCHANGED;
 
 /// Checks that this rank's own send and receive blocks do not begin at the same address.
 fn apart(input: &Layout, output: &Layout, rank: usize) -> Result<(), Error> {
@@ -235,7 +235,7 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
             Method::Direct(area) if given == each => {
                 let into = receive.one(call.datatypes(), 1 - rank)?;
                 if send.is_in_place() {
-                    let mut memory = [0; PAIR_DIRECT];
+                    let mut memory = [0; PAIR_EXCHANGED];
                     let message = UserAddress::of(&mut memory).region(each, Shape::BYTE);
                     into.copy_to(&message);
                     call.exchange_directly(area, message, into)?;

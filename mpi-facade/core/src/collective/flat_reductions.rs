@@ -316,20 +316,30 @@ fn combine_directly(
         }
         return Ok(true);
     }
-    let mut memory = [0; PAIR_DIRECT];
+    combine_apart(call, reduced, reduction, (input, output), receive)
+}
+
+/// Combines as [`combine_directly`] where the message cannot be received into the result. It stands apart, so that the
+/// usual path needs no stack for one.
+#[inline(never)]
+fn combine_apart(
+    call: &mut Call<'_>,
+    reduced: Reduced<'_>,
+    reduction: &Reduction,
+    (input, output): (Region, Region),
+    receive: impl Fn(&mut Call<'_>, Region, Region) -> Result<bool, CallError>,
+) -> Result<bool, CallError> {
+    let mut memory = [core::mem::MaybeUninit::<u8>::uninit(); PAIR_DIRECT];
     let other = UserAddress::of(&mut memory).region(Source::len(&input), Shape::BYTE);
     if receive(call, input.clone(), other.clone())? {
-        match is_first {
-            true => {
-                reduction.apply_predefined(&input, &other);
-                other.copy_to(&output);
+        if call.position.rank == 0 {
+            reduction.apply_predefined(&input, &other);
+            other.copy_to(&output);
+        } else {
+            if !reduced.is_in_place() {
+                input.copy_to(&output);
             }
-            false => {
-                if !reduced.is_in_place() {
-                    input.copy_to(&output);
-                }
-                reduction.apply_predefined(&other, &output);
-            }
+            reduction.apply_predefined(&other, &output);
         }
     }
     Ok(true)

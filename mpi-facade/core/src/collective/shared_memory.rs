@@ -23,7 +23,7 @@ use core::iter;
 use pombo_collective::{Execution, Step, barrier_shm};
 use pombo_kernel::Peer;
 use pombo_netdrivers::shm::collective::{MAX_PAYLOAD, REGIONS};
-use pombo_netdrivers::tuning::{LEAST_OVERLAPPED, PAIR_DIRECT};
+use pombo_netdrivers::tuning::{LEAST_OVERLAPPED, PAIR_DIRECT, PAIR_EXCHANGED};
 
 /// The region of `MPI_COMM_WORLD`.
 const WORLD: usize = 0;
@@ -36,11 +36,10 @@ const LINE: usize = 64;
 /// Returns the most bytes of an operation that goes directly, as its algorithm is selected by them.
 fn most_direct(operation: Operation) -> usize {
     match operation {
-        Operation::Bcast | Operation::Reduce | Operation::Allreduce | Operation::Alltoall => {
-            PAIR_DIRECT
-        }
+        Operation::Bcast | Operation::Reduce | Operation::Allreduce => PAIR_DIRECT,
+        Operation::Alltoall => PAIR_EXCHANGED,
         // The contributions of both ranks.
-        Operation::Allgather => 2 * PAIR_DIRECT,
+        Operation::Allgather => 2 * PAIR_EXCHANGED,
         _ => 0,
     }
 }
