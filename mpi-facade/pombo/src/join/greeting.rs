@@ -52,13 +52,13 @@ impl Shared<'_> {
 }
 
 /// A process of another machine that knows the key.
-pub(super) struct Guest<'a> {
+pub(super) struct Joiner<'a> {
     stream: TcpStream,
     shared: Shared<'a>,
 }
 
 /// Greets whoever has connected; `None` if it does not know the key, which it is told.
-pub(super) fn greet(mut stream: TcpStream, file: &JobFile) -> io::Result<Option<Guest<'_>>> {
+pub(super) fn greet(mut stream: TcpStream, file: &JobFile) -> io::Result<Option<Joiner<'_>>> {
     watch(&stream)?;
     stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     let nonce = random()?;
@@ -71,14 +71,14 @@ pub(super) fn greet(mut stream: TcpStream, file: &JobFile) -> io::Result<Option<
         key: file.key(),
         nonces: [nonce, other],
     };
-    if !is_equal(&shared.hash("guest", ""), &proof) {
+    if !is_equal(&shared.hash("joiner", ""), &proof) {
         stream.write_all(format!("{}\n", refusal::WRONG_KEY).as_bytes())?;
         return Ok(None);
     }
-    Ok(Some(Guest { stream, shared }))
+    Ok(Some(Joiner { stream, shared }))
 }
 
-impl Guest<'_> {
+impl Joiner<'_> {
     /// Answers with a line, and returns the connection for records.
     pub(super) fn answer(mut self, line: &str) -> io::Result<Wire> {
         let proof = self.shared.hash("launcher", line);
@@ -105,7 +105,7 @@ pub(super) fn ask(file: &JobFile) -> Result<(String, Wire), Refusal> {
         nonces: [nonce, random()?],
     };
     stream.write_all(&shared.nonces[1])?;
-    stream.write_all(&shared.hash("guest", ""))?;
+    stream.write_all(&shared.hash("joiner", ""))?;
     // Nothing follows the proof before this side answers, so the buffer holds no more.
     let mut reader = BufReader::new((&stream).take(LONGEST));
     let mut line = String::new();
@@ -142,4 +142,52 @@ fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, Refusal> {
 pub(super) fn is_equal(one: &[u8; BLOCK], other: &[u8; BLOCK]) -> bool {
     let pairs = one.iter().zip(other);
     pairs.fold(0, |all, (one, other)| all | (one ^ other)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::thread;
+
+    /// Returns what is told to who joins, by a launcher that has the same key, or another.
+    fn meet(same: bool) -> Result<String, Refusal> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let file = JobFile::new(vec![listener.local_addr().unwrap()]).unwrap();
+        let other = JobFile::new(Vec::new()).unwrap();
+        thread::scope(|scope| {
+            let launcher = scope.spawn(|| {
+                let (stream, _) = listener.accept().unwrap();
+                let knows = if same { &file } else { &other };
+                let joiner = greet(stream, knows).unwrap();
+                joiner.map(|joiner| joiner.answer("1 2 3 4").unwrap())
+            });
+            let told = ask(&file).map(|(line, _)| line);
+            assert_eq!(launcher.join().unwrap().is_some(), same);
+            told
+        })
+    }
+
+    #[test]
+    fn only_who_knows_the_key_is_answered() {
+        assert_eq!(meet(true).unwrap(), "1 2 3 4");
+        assert!(matches!(meet(false), Err(Refusal::WrongKey)));
+    }
+
+    #[test]
+    fn a_launcher_that_does_not_know_the_key_is_not_believed() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let file = JobFile::new(vec![listener.local_addr().unwrap()]).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.write_all(MAGIC).unwrap();
+                stream.write_all(&[1; BLOCK]).unwrap();
+                stream.read_exact(&mut [0; 2 * BLOCK]).unwrap();
+                stream.write_all(b"1 2 3 4\n").unwrap();
+                stream.write_all(&[2; BLOCK]).unwrap();
+            });
+            assert!(matches!(ask(&file), Err(Refusal::Impostor)));
+        });
+    }
 }

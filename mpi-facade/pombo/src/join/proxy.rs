@@ -18,7 +18,7 @@ use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, WaitS
 use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::shm::{FRAME_LIMIT, RankState, Segment, Shm};
 
-use super::greeting::{self, Guest};
+use super::greeting::{self, Joiner};
 use super::job_file::JobFile;
 use super::place::Place;
 use super::wire::{End, Kind, Record, Wire};
@@ -34,9 +34,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Serves a connection from another machine to its end. `proves` is held until it has proved that it knows the key.
 pub(super) fn run(stream: TcpStream, file: &JobFile, proves: Arc<TcpStream>) {
     let from = stream.peer_addr();
-    let served = greeting::greet(stream, file).and_then(|guest| {
+    let served = greeting::greet(stream, file).and_then(|joiner| {
         drop(proves);
-        guest.map_or(Ok(()), |guest| serve(guest, file))
+        joiner.map_or(Ok(()), |joiner| serve(joiner, file))
     });
     if let Err(error) = served
         && let (Ok(from), ErrorKind::Other | ErrorKind::InvalidData) = (from, error.kind())
@@ -48,15 +48,15 @@ pub(super) fn run(stream: TcpStream, file: &JobFile, proves: Arc<TcpStream>) {
     }
 }
 
-fn serve(guest: Guest<'_>, file: &JobFile) -> io::Result<()> {
+fn serve(joiner: Joiner<'_>, file: &JobFile) -> io::Result<()> {
     let place = match Place::ask_here(file) {
         Ok(place) => place,
-        Err(why) => return guest.answer(why.word()).map(drop),
+        Err(why) => return joiner.answer(why.word()).map(drop),
     };
     place.connection().set_nonblocking(true)?;
     let segment = Segment::open(place.memory().as_raw_fd()).map_err(io::Error::other)?;
     let fingerprint = segment.fingerprint();
-    let wire = guest.answer(&format!("{} {fingerprint}", place.numbers()))?;
+    let wire = joiner.answer(&format!("{} {fingerprint}", place.numbers()))?;
     let others = (0..segment.ranks()).map(|_| Other::default()).collect();
     let mut proxy = Proxy {
         others,

@@ -253,3 +253,91 @@ fn next_tag(key: &mut Key, body: &[u8]) -> [u8; TAG] {
     key.epoch += 1;
     tag
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    fn pair() -> [TcpStream; 2] {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        [one, listener.accept().unwrap().0]
+    }
+
+    /// Returns the bytes of some records of the launcher's side, and those of each.
+    fn records() -> (Vec<u8>, Vec<usize>) {
+        let [stream, _] = pair();
+        let mut wire = Wire::new(stream, [7; 16], true).unwrap();
+        let mut ends = Vec::new();
+        for number in 0..3 {
+            wire.add(Kind::Frame, 300, number, |to| to.extend([number as u8; 9]));
+            ends.push(wire.waiting.len());
+        }
+        (wire.waiting, ends)
+    }
+
+    /// Returns the records that the other side reads before it finds an invalid one, and whether it has found one.
+    fn read(bytes: &[u8], secret: u8) -> (Vec<Record>, bool) {
+        let [mut launcher, stream] = pair();
+        launcher.write_all(bytes).unwrap();
+        launcher.shutdown(Shutdown::Write).unwrap();
+        let (mut wire, mut records) = (Wire::new(stream, [secret; 16], false).unwrap(), Vec::new());
+        loop {
+            let is_open = wire.receive().unwrap();
+            loop {
+                match wire.next() {
+                    Ok(Some(record)) => records.push(record),
+                    Ok(None) => break,
+                    Err(_) => return (records, true),
+                }
+            }
+            if !is_open {
+                return (records, false);
+            }
+        }
+    }
+
+    #[test]
+    fn records_are_read_as_they_were_written() {
+        let (all, false) = read(&records().0, 7) else {
+            panic!("they are valid");
+        };
+        let said = all.iter().map(|one| (one.kind, one.place, one.number));
+        let frame = |number: u64| (Kind::Frame, 300, number);
+        assert_eq!(said.collect::<Vec<_>>(), [0, 1, 2].map(frame));
+        assert_eq!(all[2].frame, [2; 9]);
+        for because_of in [None, Some(0), Some(u16::MAX)] {
+            for has_left in [false, true] {
+                let end = End {
+                    has_left,
+                    because_of,
+                };
+                assert_eq!(End::of(end.number()), end);
+            }
+        }
+    }
+
+    #[test]
+    fn changed_missing_and_repeated_records_are_noticed() {
+        let (bytes, ends) = records();
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            let (read, is_noticed) = read(&changed, 7);
+            let before = ends.iter().filter(|end| **end <= at).count();
+            // A record that claims to be longer is never whole.
+            assert!(
+                read.len() == before
+                    && (is_noticed || at - ends.get(before.wrapping_sub(1)).unwrap_or(&0) < LENGTH)
+            );
+        }
+        let without = [&bytes[..ends[0]], &bytes[ends[1]..]].concat();
+        let twice = [&bytes[..ends[0]], &bytes[..]].concat();
+        for wrong in [without, twice] {
+            let (read, is_noticed) = read(&wrong, 7);
+            assert!(read.len() == 1 && is_noticed);
+        }
+        assert!(read(&bytes, 8).1);
+    }
+}
