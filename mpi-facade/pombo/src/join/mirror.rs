@@ -23,8 +23,7 @@ use super::Refusal;
 use super::greeting;
 use super::job_file::JobFile;
 use super::place::Place;
-use super::proxy::WINDOW;
-use super::wire::{End, Kind, Record, Wire};
+use super::wire::{End, Kind, Record, WINDOW, Wire};
 use crate::console::warn;
 
 /// The memory of a job has a ring for each two places, and it is here once for each.
@@ -234,13 +233,11 @@ impl Mirror {
             return Ok(false);
         };
         let polled = shm.poll(|event| match event {
-            Event::Arrival(frame) => {
-                if !frame.refuse() {
-                    *under_way += frame.len();
-                    wire.add(Kind::Frame, place, 0, |to| {
-                        frame.for_each_chunk(0, frame.len(), |piece| to.extend(piece));
-                    });
-                }
+            Event::Arrival(frame) if !frame.refuse() => {
+                *under_way += frame.len();
+                wire.add(Kind::Frame, place, 0, |to| {
+                    frame.for_each_chunk(0, frame.len(), |piece| to.extend(piece));
+                });
             }
             Event::PeerLost(peer) => *is_drained |= peer.index() == self.place,
             _ => {}

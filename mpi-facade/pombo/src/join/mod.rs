@@ -16,6 +16,7 @@ mod greeting;
 mod job_file;
 mod mirror;
 mod place;
+mod places;
 mod proxy;
 mod refusal;
 mod server;
@@ -36,8 +37,9 @@ use crate::error::Error;
 use crate::run::{Signals, kill_timeout, program};
 use events::Event;
 use place::Place;
+pub(crate) use places::Places;
 pub(crate) use refusal::Refusal;
-pub(crate) use server::{JoinServer, Places};
+pub(crate) use server::JoinServer;
 
 /// Options of `pombo join`.
 #[derive(Args)]
@@ -71,7 +73,9 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
             Event::Signal(Signal::SIGCHLD) => {
                 let ended = program.try_wait();
                 if let Some(status) = ended.map_err(Error::system("wait for the program"))? {
-                    place.end(&signals)?;
+                    if place.end() {
+                        wait_for_end(&signals, &place)?;
+                    }
                     let code = status.code().or(status.signal().map(|signal| 128 + signal));
                     return Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
                 }
@@ -91,6 +95,16 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
                 deadline = Some(Instant::now() + kill_timeout);
             }
             Event::Late => send(&program, Signal::SIGKILL),
+        }
+    }
+}
+
+/// Waits until what the program sent has been passed on, or a signal ends the wait.
+fn wait_for_end(signals: &Signals, place: &Place) -> Result<(), Error> {
+    loop {
+        match events::wait(signals, place, None)? {
+            Event::Signal(Signal::SIGCHLD | Signal::SIGCONT) => {}
+            _ => return Ok(()),
         }
     }
 }

@@ -12,18 +12,16 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 use nix::fcntl::{FcntlArg, fcntl};
-use nix::sys::signal::Signal;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::unistd::Pid;
 use pombo_job::settings;
 
 use super::Refusal;
-use super::events::{self, Event};
 use super::job_file::JobFile;
 use super::mirror::{self, Mirror};
-use super::server::TAKEN;
+use super::refusal::TAKEN;
 use crate::error::Error;
-use crate::run::{Signals, allowed_cores, exec_shim};
+use crate::run::{allowed_cores, exec_shim};
 
 /// A launcher that does not answer for so long is stopped, or stuck in its output.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -136,16 +134,11 @@ impl Place {
         self.memory.as_fd()
     }
 
-    /// Waits until what the program, which has ended, sent to another machine has been passed on, or a signal comes.
-    pub(super) fn end(&self, signals: &Signals) -> Result<(), Error> {
+    /// Tells that the program has ended. Returns whether that still has to be told to another machine, after what it sent:
+    /// then the connection ends when it has been.
+    pub(super) fn end(&self) -> bool {
         let _ = self.connection.shutdown(Shutdown::Write);
-        while self.is_far {
-            match events::wait(signals, self, None)? {
-                Event::Signal(Signal::SIGCHLD | Signal::SIGCONT) => {}
-                _ => break,
-            }
-        }
-        Ok(())
+        self.is_far
     }
 
     /// Starts the program, which keeps this process's terminal and process group.

@@ -4,7 +4,7 @@
 //! | bound | | at the bound |
 //! | --- | --- | --- |
 //! | bytes to the other machine | 256 KiB and a poll | the senders' rings fill |
-//! | bytes to each process of the job that does not take them | [`WINDOW`] and a poll | the mirror leaves them in its ring |
+//! | bytes to each process of the job that does not take them | 64 KiB and a poll | the mirror leaves them in its ring |
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read};
@@ -21,11 +21,9 @@ use pombo_netdrivers::shm::{FRAME_LIMIT, RankState, Segment, Shm};
 use super::greeting::{self, Joiner};
 use super::job_file::JobFile;
 use super::place::Place;
-use super::wire::{End, Kind, Record, Wire};
+use super::wire::{End, Kind, Record, WINDOW, Wire};
 use crate::console::warn;
 
-/// Bytes of frames to a process that the mirror sends before it hears that they were passed on.
-pub(super) const WINDOW: usize = 64 << 10;
 /// Most bytes of the frames that one poll takes from a peer.
 const POLL: usize = 16 * FRAME_LIMIT;
 /// The longest time until a process of the job that has attached is noticed: nothing wakes for that.
@@ -216,12 +214,10 @@ impl Proxy {
             return Ok(false);
         };
         let polled = shm.poll(|event| match event {
-            Event::Arrival(frame) => {
-                if !frame.refuse() {
-                    wire.add(Kind::Frame, frame.from().index(), 0, |to| {
-                        frame.for_each_chunk(0, frame.len(), |piece| to.extend(piece));
-                    });
-                }
+            Event::Arrival(frame) if !frame.refuse() => {
+                wire.add(Kind::Frame, frame.from().index(), 0, |to| {
+                    frame.for_each_chunk(0, frame.len(), |piece| to.extend(piece));
+                });
             }
             Event::PeerLost(peer) => {
                 let place = peer.index();

@@ -9,6 +9,9 @@ pub(super) const WRONG_KEY: &str = "wrong key";
 pub(super) const FULL: &str = "full";
 pub(super) const OVER: &str = "over";
 
+/// What a process says when it can use the place that it was given.
+pub(super) const TAKEN: &[u8] = b"!";
+
 /// A reason.
 #[derive(Debug)]
 #[non_exhaustive]

@@ -14,23 +14,12 @@ use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use super::far_listener::FarListener;
 use super::greeting::is_equal;
 use super::job_file::{JobFile, KEY};
-use super::refusal;
+use super::places::Places;
+use super::refusal::{self, TAKEN};
 use crate::error::Error;
 
-/// What a process says when it can use the place that it was given.
-pub(super) const TAKEN: &[u8] = b"!";
 /// Most connections that have not named the key yet; the oldest is closed for a newer one.
 const MOST_PENDING: usize = 8;
-
-/// What the server needs of its job.
-pub(crate) trait Places {
-    /// Returns the number of this process's descriptor of the job's memory.
-    fn memory(&self) -> i32;
-    /// Returns whether the process at that place has left in good order.
-    fn has_left(&self, place: usize) -> bool;
-    /// Marks the process at that place as dead for all others.
-    fn mark_dead(&self, place: usize);
-}
 
 /// Gives places to processes until it is dropped, which also removes the job's file.
 pub(crate) struct JoinServer {

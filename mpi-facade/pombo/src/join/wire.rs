@@ -52,6 +52,9 @@ const READ: usize = 64 << 10;
 /// Bytes that may wait to be sent before frames wait where they are.
 const MOST_WAITING: usize = 256 << 10;
 
+/// Bytes of frames to a process that the mirror sends before it hears that they were passed on.
+pub(super) const WINDOW: usize = 64 << 10;
+
 /// One end.
 pub(super) struct Wire {
     stream: TcpStream,
