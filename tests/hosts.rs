@@ -26,6 +26,8 @@ mod explain;
 mod harness;
 #[path = "hosts/jobs.rs"]
 mod jobs;
+#[path = "hosts/join.rs"]
+mod join;
 #[path = "hosts/pnet.rs"]
 mod pnet;
 #[path = "hosts/slurm.rs"]

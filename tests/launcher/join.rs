@@ -61,6 +61,9 @@ fn nobody_joins_without_the_key_or_a_place() {
     fs::write(&other, format!("{head}key = \"{flipped}{}", &key[1..])).unwrap();
     let (before, boot) = text.split_once("boot = \"").unwrap();
     let elsewhere = format!("{before}boot = \"x{boot}").replace("host = \"", "host = \"not-");
+    let (before, rest) = elsewhere.split_once("addresses = ").unwrap();
+    let (_, key) = rest.split_once('\n').unwrap();
+    let elsewhere = format!("{before}addresses = []\n{key}");
     for (text, why) in [
         (fs::read_to_string(&other).unwrap(), "is not the job's"),
         (elsewhere, "its launcher runs on not-"),

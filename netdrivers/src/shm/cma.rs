@@ -79,6 +79,11 @@ impl RemoteBuffer {
         self.len
     }
 
+    /// Makes the acknowledgement a refusal.
+    pub(super) fn refuse(&self) {
+        self.failed.set(true);
+    }
+
     /// Returns the acknowledgement for the sender.
     pub(super) fn ack(&self) -> ReadAck {
         if self.failed.get() {

@@ -20,6 +20,12 @@ impl<'a> Frame<'a> {
         let local = ContiguousFrame::new(from, bytes);
         Self { local, remote }
     }
+
+    /// Refuses a frame whose payload is still with its sender, who then sends that in frames which are copied; returns
+    /// whether this is such a frame. It is for a receiver that passes frames on.
+    pub fn refuse(&self) -> bool {
+        self.remote.inspect(|remote| remote.refuse()).is_some()
+    }
 }
 
 impl Arrival for Frame<'_> {

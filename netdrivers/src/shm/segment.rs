@@ -101,6 +101,11 @@ impl Segment {
         self.layout.ranks()
     }
 
+    /// Returns the fingerprint of the ranks' composition; 0: no rank has attached yet to a segment that leaves it to them.
+    pub fn fingerprint(&self) -> u64 {
+        self.header().fingerprint.load(Ordering::Acquire)
+    }
+
     /// Returns the state of that rank.
     ///
     /// # Errors

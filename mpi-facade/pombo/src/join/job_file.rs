@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
+use std::net::SocketAddr as FarAddress;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::SocketAddr;
@@ -24,6 +25,8 @@ pub(super) struct JobFile {
     /// The machine that it runs on, by name and by its present boot.
     host: String,
     boot: String,
+    /// The addresses at which its launcher listens for other machines.
+    addresses: Vec<FarAddress>,
     key: [u8; KEY],
     /// The user who wrote the file: the only one whose launcher is believed.
     owner: u32,
@@ -35,36 +38,41 @@ struct Contents {
     socket: String,
     host: String,
     boot: String,
+    addresses: Vec<FarAddress>,
     key: String,
 }
 
 impl JobFile {
     /// Makes up the socket's name and the key.
-    pub(super) fn new() -> Result<JobFile, Error> {
-        let mut random = [0; 8 + KEY];
-        let path = Path::new("/dev/urandom");
-        let mut source = File::open(path).map_err(Error::file("open", path))?;
-        source
-            .read_exact(&mut random)
-            .map_err(Error::file("read", path))?;
-        let (name, key) = random.split_at(8);
+    pub(super) fn new(addresses: Vec<FarAddress>) -> Result<JobFile, Error> {
+        let failed = Error::system("read random numbers");
+        let (name, key): ([u8; 8], _) = random()
+            .and_then(|name| Ok((name, random()?)))
+            .map_err(failed)?;
         Ok(JobFile {
-            socket: format!("pombo-join-{}", hexadecimal(name)),
+            socket: format!("pombo-join-{}", hexadecimal(&name)),
             host: of_kernel("hostname")?,
             boot: of_kernel("random/boot_id")?,
-            key: key.try_into().unwrap_or([0; KEY]),
+            addresses,
+            key,
             owner: geteuid().as_raw(),
         })
     }
 
     /// Writes the file for this user alone, in place of an older one.
     pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
+        let addresses: Vec<_> = self
+            .addresses
+            .iter()
+            .map(|at| format!("\"{at}\""))
+            .collect();
         let text = format!(
             "# Whoever can read this file can join the job: pombo join FILE PROGRAM. It goes with the job.\n\
-             socket = \"{}\"\nhost = \"{}\"\nboot = \"{}\"\nkey = \"{}\"\n",
+             socket = \"{}\"\nhost = \"{}\"\nboot = \"{}\"\naddresses = [{}]\nkey = \"{}\"\n",
             self.socket,
             self.host,
             self.boot,
+            addresses.join(", "),
             hexadecimal(&self.key)
         );
         let new = PathBuf::from(format!("{}.{}", path.display(), std::process::id()));
@@ -103,6 +111,7 @@ impl JobFile {
             socket: contents.socket,
             host: contents.host,
             boot: contents.boot,
+            addresses: contents.addresses,
             key,
             owner,
         })
@@ -119,6 +128,11 @@ impl JobFile {
         SocketAddr::from_abstract_name(&self.socket)
     }
 
+    /// Returns the addresses of the launcher's socket for other machines; none if its own has no network.
+    pub(super) fn addresses(&self) -> &[FarAddress] {
+        &self.addresses
+    }
+
     pub(super) fn key(&self) -> &[u8; KEY] {
         &self.key
     }
@@ -126,6 +140,13 @@ impl JobFile {
     pub(super) fn owner(&self) -> u32 {
         self.owner
     }
+}
+
+/// Returns random bytes, which nobody can guess.
+pub(super) fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Returns a text of this machine's kernel.
@@ -161,12 +182,13 @@ mod tests {
     #[test]
     fn is_read_as_it_was_written() {
         let path = std::env::temp_dir().join(format!("pombo-job-file-{}", std::process::id()));
-        let file = JobFile::new().unwrap();
+        let file = JobFile::new(vec![([10, 0, 0, 1], 7).into()]).unwrap();
         file.write(&path).unwrap();
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         let read = JobFile::read(&path).unwrap();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!((&read.socket, read.key), (&file.socket, file.key));
+        assert_eq!(read.addresses(), file.addresses());
         assert_eq!(read.other_machine(), None);
         for wrong in ["", "socket = \"x\"\nkey = \"12\"\n", "\u{1}"] {
             fs::write(&path, wrong).unwrap();

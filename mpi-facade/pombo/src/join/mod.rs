@@ -4,12 +4,23 @@
 //! `--job-file` names. `pombo join` stays the parent of the program: it ends the program when the job ends, and if it is
 //! killed the system kills the program (parent-death signal). So the launcher takes the end of its connection for the end
 //! of both.
+//!
+//! On another machine `pombo join` has a memory like the job's, in which it stands for all others (`mirror`), and a thread of
+//! the launcher stands for the program in the job's memory (`proxy`). Frames go from one to the other over a connection
+//! (`wire`) that begins with a proof of the key (`greeting`). When it ends, the process counts as dead for the job, and is
+//! ended before it can act on what it does not hear any more.
 
 mod events;
+mod far_listener;
+mod greeting;
 mod job_file;
+mod mirror;
 mod place;
+mod places;
+mod proxy;
 mod refusal;
 mod server;
+mod wire;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -26,8 +37,9 @@ use crate::error::Error;
 use crate::run::{Signals, kill_timeout, program};
 use events::Event;
 use place::Place;
+pub(crate) use places::Places;
 pub(crate) use refusal::Refusal;
-pub(crate) use server::{JoinServer, Places};
+pub(crate) use server::JoinServer;
 
 /// Options of `pombo join`.
 #[derive(Args)]
@@ -51,7 +63,7 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     let file = program::find(options.words[0].as_os_str(), Path::new("."))?;
     let file = std::path::absolute(&file).map_err(Error::file("find the directory of", file))?;
     let kill_timeout = kill_timeout()?;
-    let place = Place::ask(&options.job)?;
+    let mut place = Place::ask(&options.job)?;
     let signals = Signals::block()?;
     let mut program = place.start(&file, &options.words)?;
     let mut deadline = None;
@@ -61,6 +73,9 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
             Event::Signal(Signal::SIGCHLD) => {
                 let ended = program.try_wait();
                 if let Some(status) = ended.map_err(Error::system("wait for the program"))? {
+                    if place.end() {
+                        wait_for_end(&signals, &place)?;
+                    }
                     let code = status.code().or(status.signal().map(|signal| 128 + signal));
                     return Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
                 }
@@ -80,6 +95,16 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
                 deadline = Some(Instant::now() + kill_timeout);
             }
             Event::Late => send(&program, Signal::SIGKILL),
+        }
+    }
+}
+
+/// Waits until what the program sent has been passed on, or a signal ends the wait.
+fn wait_for_end(signals: &Signals, place: &Place) -> Result<(), Error> {
+    loop {
+        match events::wait(signals, place, None)? {
+            Event::Signal(Signal::SIGCHLD | Signal::SIGCONT) => {}
+            _ => return Ok(()),
         }
     }
 }

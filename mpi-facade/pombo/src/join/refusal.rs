@@ -2,11 +2,15 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 
 /// The launcher's words.
 pub(super) const WRONG_KEY: &str = "wrong key";
 pub(super) const FULL: &str = "full";
 pub(super) const OVER: &str = "over";
+
+/// What a process says when it can use the place that it was given.
+pub(super) const TAKEN: &[u8] = b"!";
 
 /// A reason.
 #[derive(Debug)]
@@ -14,16 +18,20 @@ pub(super) const OVER: &str = "over";
 pub(crate) enum Refusal {
     /// The file is none that a launcher has written.
     NotAJobFile,
-    /// The launcher runs on a machine of that name, or did before this one was started anew.
-    AnotherMachine(String),
+    /// The launcher runs on a machine of that name, or did before this one was started anew, and has no network.
+    NoNetwork(String),
+    /// Nothing answers at an address of the launcher's machine.
+    Unreachable(SocketAddr, io::Error),
     /// No launcher answers.
     NoLauncher,
-    /// Another user listens under the name of the launcher's socket.
-    AnotherUser,
+    /// Somebody else listens in the place of the launcher.
+    Impostor,
     /// The key is not that of the job.
     WrongKey,
     /// All places have been given.
     Full,
+    /// The job has more places than a process of another machine can serve.
+    TooManyPlaces(usize),
     /// The system does not let this process open the launcher's descriptor of the job's memory.
     NoMemory(io::Error),
     /// A call of the system failed.
@@ -31,6 +39,15 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
+    /// Returns the launcher's word for this reason.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Refusal::WrongKey => WRONG_KEY,
+            Refusal::Full => FULL,
+            _ => OVER,
+        }
+    }
+
     /// Returns the reason behind a word of the launcher.
     pub(super) fn of(word: &str) -> Refusal {
         match word {
@@ -47,19 +64,26 @@ impl fmt::Display for Refusal {
             Refusal::NotAJobFile => {
                 "this is no file of a job: give the one that `pombo run --spare N --job-file FILE` has written"
             }
-            Refusal::AnotherMachine(host) => {
+            Refusal::NoNetwork(host) => {
                 return write!(
                     f,
-                    "its launcher runs on {host}, or did before this machine was started: only processes of the launcher's \
-                     own machine can join; run `pombo join` there"
+                    "its launcher runs on {host}, or did before this machine was started, and had no network when the job \
+                     began: run `pombo join` there"
+                );
+            }
+            Refusal::Unreachable(address, error) => {
+                return write!(
+                    f,
+                    "its launcher's machine does not answer at {address} ({error}): look at the network and at firewalls \
+                     between"
                 );
             }
             Refusal::NoLauncher => {
-                "its launcher does not answer: the job has ended, or is in a container with a network of its own: run \
-                 `pombo join` there"
+                "its launcher does not answer: the job has ended, or is in a container that cannot be reached: run `pombo join` \
+                 there"
             }
-            Refusal::AnotherUser => {
-                "another user listens in the place of its launcher: the job has ended, or the file is a copy; give the \
+            Refusal::Impostor => {
+                "somebody else listens in the place of its launcher: the job has ended, or the file is a copy; give the \
                  file that the launcher has written"
             }
             Refusal::WrongKey => {
@@ -67,6 +91,12 @@ impl fmt::Display for Refusal {
             }
             Refusal::Full => {
                 "all its places have been given, each of them once: start it with a larger --spare"
+            }
+            Refusal::TooManyPlaces(most) => {
+                return write!(
+                    f,
+                    "it has more than {most} places: processes of other machines can join smaller jobs"
+                );
             }
             Refusal::NoMemory(error) => {
                 return write!(
@@ -85,6 +115,7 @@ impl From<io::Error> for Refusal {
         match error.kind() {
             io::ErrorKind::ConnectionRefused
             | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::UnexpectedEof
             | io::ErrorKind::BrokenPipe => Refusal::NoLauncher,
             _ => Refusal::System(error),
         }

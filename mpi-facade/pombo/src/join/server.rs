@@ -7,33 +7,27 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
+use super::far_listener::FarListener;
+use super::greeting::is_equal;
 use super::job_file::{JobFile, KEY};
-use super::refusal;
+use super::places::Places;
+use super::refusal::{self, TAKEN};
 use crate::error::Error;
 
-/// What a process says when it can use the place that it was given.
-pub(super) const TAKEN: &[u8] = b"!";
 /// Most connections that have not named the key yet; the oldest is closed for a newer one.
 const MOST_PENDING: usize = 8;
-
-/// What the server needs of its job.
-pub(crate) trait Places {
-    /// Returns the number of this process's descriptor of the job's memory.
-    fn memory(&self) -> i32;
-    /// Returns whether the process at that place has left in good order.
-    fn has_left(&self, place: usize) -> bool;
-    /// Marks the process at that place as dead for all others.
-    fn mark_dead(&self, place: usize);
-}
 
 /// Gives places to processes until it is dropped, which also removes the job's file.
 pub(crate) struct JoinServer {
     path: PathBuf,
-    file: JobFile,
+    file: Arc<JobFile>,
     listener: UnixListener,
+    /// For other machines; `None` if this one has no network.
+    far: Option<FarListener>,
     pending: Vec<Pending>,
     members: Vec<Member>,
     /// The free places: each is taken once.
@@ -69,7 +63,9 @@ enum Connection {
 impl JoinServer {
     /// Listens, and writes the job's file. The places from `first` on are free, of `places` in all.
     pub(crate) fn open(path: &Path, first: usize, places: usize) -> Result<JoinServer, Error> {
-        let file = JobFile::new()?;
+        let listening = Error::system("listen for who joins from other machines");
+        let (far, addresses) = FarListener::open().map_err(listening)?.unzip();
+        let file = JobFile::new(addresses.unwrap_or_default())?;
         let listener = file.address().and_then(|address| {
             let listener = UnixListener::bind_addr(&address)?;
             listener.set_nonblocking(true)?;
@@ -79,8 +75,9 @@ impl JoinServer {
         file.write(path)?;
         Ok(JoinServer {
             path: path.to_owned(),
-            file,
+            file: file.into(),
             listener,
+            far,
             pending: Vec::new(),
             members: Vec::new(),
             free: (first..places).collect(),
@@ -95,7 +92,11 @@ impl JoinServer {
         let pending = self.pending.iter().map(|one| &one.connection);
         let members = self.members.iter().map(|one| &one.connection);
         let connections = pending.chain(members).map(AsFd::as_fd);
-        [self.listener.as_fd()].into_iter().chain(connections)
+        let far = self.far.iter().map(AsFd::as_fd);
+        [self.listener.as_fd()]
+            .into_iter()
+            .chain(far)
+            .chain(connections)
     }
 
     /// Returns whether nobody who has joined is still there.
@@ -111,6 +112,9 @@ impl JoinServer {
     /// Handles what has come, without waiting. Returns the places of processes that have ended without leaving.
     pub(crate) fn serve(&mut self, job: &impl Places) -> Vec<usize> {
         self.accept();
+        if let Some(far) = &mut self.far {
+            far.accept(&self.file);
+        }
         // Ends come first: they may free a place for the next.
         let mut lost = Vec::new();
         self.members.retain_mut(|member| {
@@ -160,10 +164,8 @@ impl JoinServer {
             mut connection,
             key,
         } = pending;
-        // How long it takes to refuse a key tells nothing of the right one.
-        let pairs = self.file.key().iter().zip(&key);
-        let differences = pairs.fold(0, |all, (ours, theirs)| all | (ours ^ theirs));
-        let is_known = key.len() == KEY && differences == 0;
+        let key: Result<[u8; KEY], _> = key.try_into();
+        let is_known = key.is_ok_and(|key| is_equal(self.file.key(), &key));
         let next = self.free.first().copied();
         let given = next.filter(|_| is_known && !self.is_over);
         let answer = match given {

@@ -248,7 +248,7 @@ pub(crate) fn check(request: &Request) -> Result<(), Error> {
         return Err(Error::Value {
             what: "--spare",
             given: request.spare.to_string(),
-            want: "it to a job on this host alone: only its own processes can join a job",
+            want: "it to a job on this host alone, which processes of other hosts can join",
         });
     }
     let wrong = |given: usize, want| Error::Value {

@@ -1,0 +1,90 @@
+//! The launcher's socket for processes of other machines. Each that knows the key gets a thread, which is its proxy; only
+//! `server` uses it.
+//!
+//! | bound | | at the bound |
+//! | --- | --- | --- |
+//! | connections that have not proved that they know the key | 8 | the oldest is closed |
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Weak};
+use std::thread;
+
+use pombo_netdrivers::udp::interfaces;
+
+use super::job_file::JobFile;
+use super::proxy;
+
+/// Most connections that have not proved yet that they know the key.
+const MOST_PENDING: usize = 8;
+
+pub(super) struct FarListener {
+    listener: TcpListener,
+    /// The connections, as long as they have to prove that they know the key.
+    pending: VecDeque<Weak<TcpStream>>,
+}
+
+impl FarListener {
+    /// Listens at all addresses of this machine, and returns them; `None` if it has none that others reach.
+    pub(super) fn open() -> io::Result<Option<(FarListener, Vec<SocketAddr>)>> {
+        let all = interfaces().map_err(io::Error::other)?;
+        let near_only = |ip: IpAddr| matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
+        let outward = all
+            .iter()
+            .filter(|one| one.running && !one.loopback && !near_only(one.address));
+        let (four, six): (Vec<IpAddr>, Vec<IpAddr>) =
+            outward.map(|one| one.address).partition(IpAddr::is_ipv4);
+        let (any, mut ips): (IpAddr, _) = match four.is_empty() {
+            false => (Ipv4Addr::UNSPECIFIED.into(), four),
+            true => (Ipv6Addr::UNSPECIFIED.into(), six),
+        };
+        ips.dedup();
+        if ips.is_empty() {
+            return Ok(None);
+        }
+        let listener = TcpListener::bind((any, 0))?;
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        let addresses = ips
+            .into_iter()
+            .map(|ip| SocketAddr::new(ip, port))
+            .collect();
+        let pending = VecDeque::new();
+        Ok(Some((FarListener { listener, pending }, addresses)))
+    }
+
+    /// Takes new connections, few at a time.
+    pub(super) fn accept(&mut self, file: &Arc<JobFile>) {
+        for _ in 0..MOST_PENDING {
+            let Ok((stream, _)) = self.listener.accept() else {
+                return;
+            };
+            self.pending.retain(|one| one.strong_count() > 0);
+            if self.pending.len() == MOST_PENDING
+                && let Some(oldest) = self.pending.pop_front()
+                && let Some(oldest) = oldest.upgrade()
+            {
+                let _ = oldest.shutdown(Shutdown::Both);
+            }
+            // What has no thread is closed.
+            let _ = self.serve(stream, file.clone());
+        }
+    }
+
+    fn serve(&mut self, stream: TcpStream, file: Arc<JobFile>) -> io::Result<()> {
+        stream.set_nonblocking(false)?;
+        let proves = Arc::new(stream.try_clone()?);
+        self.pending.push_back(Arc::downgrade(&proves));
+        let thread = thread::Builder::new().name("joined".into());
+        thread.spawn(move || proxy::run(stream, &file, proves))?;
+        Ok(())
+    }
+}
+
+impl AsFd for FarListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}

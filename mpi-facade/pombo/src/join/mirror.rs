@@ -1,0 +1,298 @@
+//! The side of `pombo join` on another machine than the launcher's: a memory like the job's, in which a thread has the places
+//! of all others and passes on what the program sends to them and what they send to it. `proxy` is its other half.
+//!
+//! | bound | | at the bound |
+//! | --- | --- | --- |
+//! | places of the job | [`MOST_PLACES`] | [`Refusal::TooManyPlaces`] |
+//! | bytes to each other process that have not been passed on | 64 KiB and a poll | they stay in the program's ring |
+//! | frames that the program has no room for | one | the launcher's side waits |
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, ppoll};
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
+use pombo_kernel::{Part, Peer};
+use pombo_netdrivers::shm::{RankState, Segment, Shm};
+
+use super::Refusal;
+use super::greeting;
+use super::job_file::JobFile;
+use super::place::Place;
+use super::wire::{End, Kind, Record, WINDOW, Wire};
+use crate::console::warn;
+
+/// The memory of a job has a ring for each two places, and it is here once for each.
+const MOST_PLACES: usize = 256;
+/// The shortest and the longest sleep of an idle mirror, in µs: the program's frames do not wake it. Each is twice the one
+/// before.
+const SLEEPS: (u64, u64) = (50, 2000);
+
+/// Asks the launcher of a job on another machine for a place.
+pub(super) fn ask(file: &JobFile) -> Result<Place, Refusal> {
+    let (answer, wire) = greeting::ask(file)?;
+    let [place, places, spare, fingerprint] = Place::parse(&answer)?;
+    let (number, places) = (place as usize, places as usize);
+    if places > MOST_PLACES {
+        return Err(Refusal::TooManyPlaces(MOST_PLACES));
+    }
+    let segment = Segment::create(places, fingerprint).map_err(io::Error::other)?;
+    // The segment's own descriptor stays with the thread.
+    let memory = format!("/proc/self/fd/{}", segment.fd());
+    let memory = File::options().read(true).write(true).open(memory)?.into();
+    let (own, other) = UnixStream::pair()?;
+    other.set_nonblocking(true)?;
+    let mut mirror = Mirror {
+        others: (0..places).map(|_| Other::default()).collect(),
+        segment,
+        place: number,
+        wire,
+        join: other,
+        held: None,
+        is_told: false,
+        end: None,
+        is_closed: false,
+    };
+    // From here on the place is this process's.
+    mirror.wire.say(Kind::Passed, number, 0);
+    let numbers = [number, places, spare as usize];
+    Ok(Place::new(own, memory, numbers, Some(mirror)))
+}
+
+pub(super) struct Mirror {
+    others: Vec<Other>,
+    segment: Segment,
+    place: usize,
+    wire: Wire,
+    /// To `pombo join`, which ends it when the program has ended; this side ends it when the job has.
+    join: UnixStream,
+    /// A frame for which the program has no room.
+    held: Option<Record>,
+    /// Whether the launcher's side knows that the program has attached.
+    is_told: bool,
+    /// How the program has ended, once that was said.
+    end: Option<End>,
+    /// Whether this side has ended the connection.
+    is_closed: bool,
+}
+
+/// The place of another process.
+#[derive(Default)]
+struct Other {
+    shm: Option<Shm>,
+    /// Bytes of frames to it that have not been passed on.
+    under_way: usize,
+    /// Whether all that the program sent to it has been taken.
+    is_drained: bool,
+}
+
+impl Mirror {
+    /// Starts its thread. The signals for which `pombo join` waits are blocked before.
+    pub(super) fn start(self) -> io::Result<()> {
+        let thread = thread::Builder::new().name("mirror".into());
+        thread.spawn(move || self.run()).map(drop)
+    }
+
+    fn run(mut self) {
+        let mut sleep = SLEEPS.0;
+        let over = loop {
+            match self.turn() {
+                Ok(Some(true)) => sleep = SLEEPS.0,
+                Ok(Some(false)) => {
+                    self.sleep(sleep);
+                    sleep = (sleep * 2).min(SLEEPS.1);
+                }
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        if let Err(error) = over {
+            warn(&format!("lost the job's launcher: {error}"));
+        }
+        // Dropped, they would tell the program that all others have died. It ends now, and must not act on that.
+        std::mem::forget(self.others);
+    }
+
+    /// Does what can be done without waiting. Returns whether that was anything; `None` at the end.
+    fn turn(&mut self) -> io::Result<Option<bool>> {
+        if !self.wire.receive()? {
+            return Ok(None);
+        }
+        let mut any = false;
+        while let Some(record) = self
+            .held
+            .take()
+            .map_or_else(|| self.wire.next(), |held| Ok(Some(held)))?
+        {
+            self.held = self.take(record)?;
+            if self.held.is_some() {
+                break;
+            }
+            any = true;
+        }
+        any |= self.tell_attached();
+        for place in 0..self.others.len() {
+            any |= self.poll(place)?;
+        }
+        self.tell_end()?;
+        any |= self.wire.flush()?;
+        if self.end.is_some() && !self.is_closed && !self.wire.is_waiting() && self.has_ended() {
+            self.wire.end();
+            self.is_closed = true;
+        }
+        Ok(Some(any))
+    }
+
+    /// Handles what the launcher's side says. Returns a frame for which the program has no room.
+    fn take(&mut self, record: Record) -> io::Result<Option<Record>> {
+        let Record { kind, place, .. } = record;
+        if place >= self.others.len() || place == self.place && kind != Kind::Frame {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        match kind {
+            Kind::Started if self.end.is_none() => self.attach(place, record.number)?,
+            Kind::Frame => {
+                let to = Peer(self.place as u16);
+                let Some(shm) = &mut self.others[place].shm else {
+                    return Ok(None);
+                };
+                match shm.try_send(to, Cookie::COPY, &[Part::Bytes(&record.frame)]) {
+                    // The program has ended.
+                    Ok(_) | Err(ChannelError::PeerLost(_)) => {}
+                    Err(ChannelError::Full) => return Ok(Some(record)),
+                    Err(error) => return Err(io::Error::other(error)),
+                }
+            }
+            Kind::Passed => {
+                let other = &mut self.others[place];
+                other.under_way = other.under_way.saturating_sub(record.number as usize);
+            }
+            Kind::Lost => {
+                let end = End::of(record.number);
+                if let Some(rank) = end.because_of {
+                    let _ = self.segment.set_root_cause(place, rank);
+                }
+                if end.has_left {
+                    self.attach(place, self.segment.fingerprint())?;
+                }
+                if let Some(mut shm) = self.others[place].shm.take()
+                    && end.has_left
+                {
+                    shm.finish();
+                }
+                let _ = self.segment.mark_dead(place);
+                self.others[place].is_drained = true;
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// Takes the place of a process that is there.
+    fn attach(&mut self, place: usize, fingerprint: u64) -> io::Result<()> {
+        let other = &mut self.others[place];
+        if other.shm.is_none() && !other.is_drained {
+            let segment = Segment::open(self.segment.fd());
+            let shm = segment.and_then(|segment| Shm::attach(segment, place, fingerprint));
+            other.shm = Some(shm.map_err(io::Error::other)?);
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> RankState {
+        self.segment.state(self.place).unwrap_or(RankState::Dead)
+    }
+
+    fn tell_attached(&mut self) -> bool {
+        let tells =
+            !self.is_told && matches!(self.state(), RankState::Attached | RankState::Finished);
+        if tells {
+            self.is_told = true;
+            self.wire
+                .say(Kind::Attached, self.place, self.segment.fingerprint());
+        }
+        tells
+    }
+
+    /// Sends what the program has sent to that place.
+    fn poll(&mut self, place: usize) -> io::Result<bool> {
+        let wire = &mut self.wire;
+        let Other {
+            shm,
+            under_way,
+            is_drained,
+        } = &mut self.others[place];
+        let Some(shm) = shm
+            .as_mut()
+            .filter(|_| wire.has_room() && *under_way < WINDOW)
+        else {
+            return Ok(false);
+        };
+        let polled = shm.poll(|event| match event {
+            Event::Arrival(frame) if !frame.refuse() => {
+                *under_way += frame.len();
+                wire.add(Kind::Frame, place, 0, |to| {
+                    frame.for_each_chunk(0, frame.len(), |piece| to.extend(piece));
+                });
+            }
+            Event::PeerLost(peer) => *is_drained |= peer.index() == self.place,
+            _ => {}
+        });
+        polled.map_err(io::Error::other)
+    }
+
+    /// Says how the program has ended, after all that it sent.
+    fn tell_end(&mut self) -> io::Result<()> {
+        if self.has_ended() {
+            let _ = self.segment.mark_dead(self.place);
+        }
+        let has_left = match self.state() {
+            RankState::Finished => true,
+            RankState::Dead => false,
+            _ => return Ok(()),
+        };
+        if self.end.is_some() {
+            return Ok(());
+        }
+        // What it sent to places that nobody has taken yet waits for them there.
+        for place in 0..self.others.len() {
+            if place != self.place && self.is_told {
+                self.attach(place, self.segment.fingerprint())?;
+            }
+        }
+        let mut others = self.others.iter();
+        if others.all(|other| other.is_drained || other.shm.is_none()) {
+            let because_of = self.segment.root_cause(self.place);
+            let end = End {
+                has_left,
+                because_of,
+            };
+            self.end = Some(end);
+            self.wire.say(Kind::Left, self.place, end.number());
+        }
+        Ok(())
+    }
+
+    /// Returns whether the process of the program has ended.
+    fn has_ended(&self) -> bool {
+        matches!((&self.join).read(&mut [0]), Ok(0))
+    }
+
+    fn sleep(&self, microseconds: u64) {
+        let mut wire = PollFlags::POLLIN;
+        // A frame that is held comes before what the other side says next.
+        if self.held.is_some() {
+            wire = PollFlags::empty();
+        }
+        if self.wire.is_waiting() {
+            wire |= PollFlags::POLLOUT;
+        }
+        let mut all = [PollFd::new(self.wire.as_fd(), wire)];
+        let time = Duration::from_micros(microseconds);
+        let _ = ppoll(&mut all, Some(time.into()), None);
+    }
+}
