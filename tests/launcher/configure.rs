@@ -235,7 +235,7 @@ fn libraries_that_a_program_needs() {
         );
         assert_eq!(outcome.code, 0, "{outcome:?}");
     }
-    assert_eq!(composition(&[&program]), "none collectives");
+    assert_eq!(composition(&[&program]), "none rendezvous collectives");
     fs::remove_file(&libinner).unwrap();
     let outcome = configure(&[], &[&program]);
     assert!(

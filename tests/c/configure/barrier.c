@@ -1,4 +1,4 @@
-/* source: none collectives; object: none collectives */
+/* source: none rendezvous collectives; object: none rendezvous collectives */
 #include <mpi.h>
 
 int main(void)
