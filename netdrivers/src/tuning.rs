@@ -191,7 +191,7 @@ pub const WHOLE_REDUCTION: usize = 32 << 10;
 /// buffers, 64 KiB to 1 MiB took 0.35 to 0.75 of the time at 28 ns from core to core, and 0.2 to 0.35 at 160 ns.
 pub const PAIR_MESSAGES: usize = 32 << 10;
 /// Most bytes that go from one of two such ranks to the other, or are combined there, as one short message of each: it
-/// fits into a mail, which takes one transfer where a board takes two. By turns, 128 bytes to 1 KiB took 0.62 to 0.96 of the
+/// fits into the channel's line for short messages, which takes one transfer where a board takes two. By turns, 128 bytes to 1 KiB took 0.62 to 0.96 of the
 /// time over boards at 42 ns from core to core, and 0.70 to 0.88 at 188 ns.
 pub const PAIR_DIRECT: usize = 1 << 10;
 /// The same for blocks that two such ranks exchange: both send at once, so one of them takes the ring. Blocks of 8 to 64

@@ -42,8 +42,8 @@ pub(super) const FORGET: u8 = 42;
 pub(super) const GONE: u8 = 43;
 
 impl Address {
-    /// Returns what stands for a request where a mailbox is expected.
-    pub(super) fn of_request(peer: Peer, number: u32) -> Self {
+    /// Returns the address of this number: of the mailbox at this place, or what stands for a request.
+    pub(super) fn of_number(peer: Peer, number: u32) -> Self {
         let (index, generation) = (number as u16, (number >> 16) as u16);
         Address {
             peer,

@@ -66,7 +66,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     pub(super) fn ask(&mut self, name: Name, create: Option<Address>) -> Result<Request, Error> {
         self.requests = self.requests.wrapping_add(1);
         let (keeper, number) = (name.keeper(self.keepers), self.requests);
-        let own = Address::of_request(self.me(), number);
+        let own = Address::of_number(self.me(), number);
         let (kind, address) = create.map_or((LOOKUP, own), |address| (REGISTER, address));
         let reply = self.receive(Wanted::new(REPLY, own, Some(keeper)), size_of::<Mail>())?;
         self.send_copy(keeper, Mail::new(kind, address, number), &name.0)
@@ -127,7 +127,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
                 }
             }
             let Some(ticket) = self.service else {
-                let wanted = Wanted::new(SERVICE, Address::of_request(self.me(), 0), None);
+                let wanted = Wanted::new(SERVICE, Address::of_number(self.me(), 0), None);
                 self.service = Some(self.receive(wanted, MAX_NAME)?);
                 continue;
             };
@@ -169,7 +169,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         let refusal = |error| REFUSALS.iter().position(|it| *it == error);
         let refusal = answer.err().and_then(refusal).map_or(0, |at| at as u8 + 1);
         let owner = answer.unwrap_or(address);
-        let reply = Mail::new(REPLY, Address::of_request(from, number), 0);
+        let reply = Mail::new(REPLY, Address::of_number(from, number), 0);
         Some((from, reply, Mail::new(refusal, owner, owner.peer.0.into())))
     }
 }

@@ -1,8 +1,10 @@
 //! The core alone: a process that posts to itself, with tables and buffers in place, without an allocator.
 
+use super::state::LETTERS;
 use super::*;
 use crate::aspect::{Buffered, Homogeneous, NoDatatypes, Rendezvous, Static, Unobserved};
 use crate::channel::SelfChannel;
+use crate::communicator::PointToPointExt;
 use crate::matching::Linear;
 use crate::{Capacities, Composition, Memory, Sink, Source};
 use zerocopy::little_endian::U32;
@@ -122,4 +124,78 @@ fn a_process_without_an_allocator_posts_to_itself() {
     let refused = system.post(mine, &mut out(&[]), false);
     assert!(matches!(refused, Err(Error::Vanished)));
     assert!(matches!(system.retrieve(mine), Err(Error::Vanished)));
+}
+
+/// Creates a mailbox of this process.
+fn created(system: &mut Tested, name: &str) -> Address {
+    let request = system
+        .create(Name::new(name).expect("a name"))
+        .expect("room");
+    loop {
+        system.progress().expect("it works");
+        if let Some(answer) = system.found(&request) {
+            return answer.expect("new");
+        }
+    }
+}
+
+fn settle(system: &mut Tested) {
+    while system.progress().expect("it works") {}
+}
+
+/// The message behind one that is too long waits in the pool; the buffer of that one takes it without an event.
+#[test]
+fn a_message_behind_one_that_failed_is_found() {
+    let mut system = Tested::new(SelfChannel::new(), SizeClasses::new(6, 1)).expect("it fits");
+    let mine = created(&mut system, "own");
+    let me = system.me();
+    // Class 5 has 24 bytes.
+    let mut letters = system.endpoint.port::<LETTERS>();
+    let sent = letters.isend(me, Mail::new(5, mine, 1000), out(&[1; 30]));
+    assert!(sent.is_ok());
+    let posted = system.post(mine, &mut out(&[2; 20]), false);
+    assert!(posted.is_ok());
+    settle(&mut system);
+    let mut retrieve = || {
+        settle(&mut system);
+        system.retrieve(mine).expect("live")
+    };
+    let letter = retrieve().or_else(retrieve).expect("the second message");
+    assert_eq!(Fixed::bytes(&letter.buffer)[0], 2);
+}
+
+/// Messages to a destroyed mailbox leave the pool when an operation is free again, if none was when it was destroyed.
+#[test]
+fn messages_to_a_destroyed_mailbox_wait_for_an_operation() {
+    let mut system = Tested::new(SelfChannel::new(), SizeClasses::new(4, 1)).expect("it fits");
+    let (mine, other) = (created(&mut system, "mine"), created(&mut system, "other"));
+    for _ in 0..3 {
+        let posted = system.post(mine, &mut out(&[1; 5]), false);
+        assert!(posted.is_ok());
+    }
+    settle(&mut system);
+    let waiting = |system: &mut Tested| system.endpoint.port::<LETTERS>().lengths().unexpected;
+    assert_eq!(waiting(&mut system), 2);
+    system.destroy(mine).expect("live");
+    let nobody = Address {
+        peer: system.me(),
+        index: 99,
+        generation: 9,
+    };
+    let mut tickets = heapless::Vec::<_, 64>::new();
+    while let Ok(ticket) = system.endpoint.port::<LETTERS>().irecv(
+        Wanted::new(9, nobody, None),
+        Fixed::provide(None, 8, false).expect("memory"),
+    ) {
+        assert!(tickets.push(ticket).is_ok());
+    }
+    settle(&mut system);
+    assert_eq!(waiting(&mut system), 2);
+    for ticket in tickets {
+        system.endpoint.port::<LETTERS>().release(ticket);
+    }
+    let posted = system.post(other, &mut out(&[1; 5]), false);
+    assert!(posted.is_ok());
+    settle(&mut system);
+    assert_eq!(waiting(&mut system), 0);
 }

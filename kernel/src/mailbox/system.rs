@@ -38,7 +38,7 @@ pub enum Want {
 
 /// Returns a number that all processes must share: see [`fingerprint`](crate::fingerprint).
 pub const fn fingerprint<C: Config>(classes: SizeClasses) -> u64 {
-    crate::fingerprint::<Mail, C>().rotate_left(1) ^ ((classes.limit() as u64) << 8 | 2)
+    crate::fingerprint::<Mail, C>().rotate_left(1) ^ ((classes.limit() as u64) << 8 | 3)
 }
 
 impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
@@ -135,7 +135,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
         let place = free.unwrap_or(slots.len());
         if place == slots.len() {
             let index = u16::try_from(place).map_err(|_| Error::TooManyMailboxes)?;
-            let address = Address::of_request(me, index.into());
+            let address = Address::of_number(me, index.into());
             let pushed = self.slots.push(Slot::new(address, name));
             pushed.map_err(|_| Error::TooManyMailboxes)?;
         }
@@ -160,7 +160,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
     ///
     /// # Errors
     /// [`Error::NoSuchName`]: there is none yet, so ask again; [`Error::Exists`], [`Error::TooManyNames`];
-    /// [`Error::Kernel`]: the keeper is lost.
+    /// [`Error::Kernel`]: the keeper is lost; [`Error::Malformed`]: what it replied is no reply.
     pub fn found(&mut self, request: &Request) -> Option<Result<Address, Error>> {
         let answer = self.take_answer(request)?;
         match (&answer, request.create) {

@@ -166,6 +166,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             // Its sender was lost, or is of another kind and sends what is too long.
             failed => self.post_receive(slot, class, failed.map(|(letter, _)| letter.buffer)),
         };
+        // A message that has waited for a receive has matched this one, without an event.
+        self.look(slot, class);
         Ok(None)
     }
 
@@ -244,7 +246,7 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             Large::Announced(ticket, _) => drop_matched::<B>(&mut control, ticket),
             Large::Arriving(ticket) => drop(control.release(ticket)),
         }
-        // What waits for it is dropped at once.
+        // What waits for it is dropped at once: a count that differs from that of the ports brings the next look.
         (self.has_destroyed, self.queued, self.has_news) =
             (true, self.queued.wrapping_sub(1), true);
     }
@@ -261,10 +263,14 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             let slots = self.slots.as_ref();
             let found = stale(&mut self.endpoint.port::<LETTERS>(), slots, me)
                 .or_else(|| stale(&mut self.endpoint.port::<CONTROL>(), slots, me));
-            let Some((from, gone)) = found else {
-                return;
-            };
-            self.tell_gone(from, gone);
+            match found {
+                None => return,
+                Some(None) => {
+                    self.queued = queued.wrapping_sub(1);
+                    return;
+                }
+                Some(Some((from, gone))) => self.tell_gone(from, gone),
+            }
         }
     }
 }
@@ -292,12 +298,13 @@ fn letter<B: Buffers, C: Config>(
     ))
 }
 
-/// Drops a message that waits for a mailbox which is gone; returns its sender and the mailbox.
+/// Drops a message that waits for a mailbox which is gone; returns its sender and the mailbox, or `None` for them where
+/// no operation is free, so that it waits for the next attempt.
 fn stale<B: Buffers>(
     port: &mut (impl PointToPointExt<Header = Mail, Memory = B> + Inspect),
     slots: &[Slot<B>],
     me: Peer,
-) -> Option<(Peer, Address)> {
+) -> Option<Option<(Peer, Address)>> {
     let mut found = None;
     port.for_each_unexpected(|message| {
         let (mail, gone) = (message.header(), message.header().address(me));
@@ -308,10 +315,11 @@ fn stale<B: Buffers>(
         }
     });
     let (wanted, gone) = found?;
-    // Without a free operation the next message brings the next attempt.
-    let (ticket, message) = port.matched_probe(wanted).ok()??;
-    drop_matched(port, ticket);
-    Some((message.peer(), gone))
+    let taken = port.matched_probe(wanted).ok().flatten();
+    Some(taken.map(|(ticket, message)| {
+        drop_matched(port, ticket);
+        (message.peer(), gone)
+    }))
 }
 
 /// Drops a message that a matched probe has taken: a receive without room tells the sender that nothing more is expected.

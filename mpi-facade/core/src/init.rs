@@ -84,7 +84,11 @@ fn configure(channel: &mut JobChannel) -> Result<(Limits, bool), JobError> {
     memory.set_mail(settings::SHM_MAIL.switch()?);
     let limits = Limits {
         credit: Some(settings::UNEXPECTED_CREDIT.number()? as u32),
-        eager: Some(settings::EAGER_LIMIT.number()?),
+        // Without rendezvous a lower limit would refuse messages.
+        eager: match cfg!(feature = "rendezvous") {
+            true => Some(settings::EAGER_LIMIT.number()?),
+            false => None,
+        },
         copies: Some(settings::SEND_BUFFER_BYTES.number()?),
     };
     Ok((limits, settings::DIRECT_RECEIVE.switch()?))

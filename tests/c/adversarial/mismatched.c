@@ -7,7 +7,7 @@ static int x[300000], y[300000];
 static MPI_Request r;
 static MPI_Status s;
 
-/* The root sends 100 items; the others have room for 10. */
+/* The root sends 1000 items; the others have room for 10. */
 static void bcast_of_more(void)
 {
     const int code = MPI_Bcast(x, rank ? 10 : 1000, MPI_INT, 0, W);

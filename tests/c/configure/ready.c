@@ -1,4 +1,4 @@
-/* source: basic adaptive; object: basic any-source any-tag adaptive */
+/* source: basic rendezvous adaptive; object: basic rendezvous any-source any-tag adaptive */
 #include <mpi.h>
 
 int main(void)

@@ -99,7 +99,7 @@ const NEEDS: [(Need, &str); 12] = [
     ),
     (
         Need::Sends,
-        "send isend send_init bsend ibsend bsend_init sendrecv* isendrecv* psend_init",
+        "send rsend isend irsend send_init rsend_init bsend ibsend bsend_init sendrecv* isendrecv* psend_init",
     ),
     (
         Need::Rendezvous,
@@ -108,7 +108,7 @@ const NEEDS: [(Need, &str); 12] = [
     ),
     (
         Need::Leaves,
-        "isend send_init bsend* ibsend isendrecv* psend_init irsend rsend_init start startall",
+        "isend send_init bsend* ibsend sendrecv_replace isendrecv* psend_init irsend rsend_init start startall",
     ),
     (
         Need::Buffering,
@@ -174,7 +174,10 @@ pub(crate) fn decide(facts: &Facts, told: &Told, eager: u64) -> Composition {
     let facts = Reader(facts);
     Composition {
         datatypes: facts.datatypes(),
-        rendezvous: facts.rendezvous(told.longest.filter(|longest| *longest <= eager)),
+        rendezvous: match told.hosts || told.heterogeneous {
+            true => yes("ranks on several hosts start by it"),
+            false => facts.rendezvous(told.longest.filter(|longest| *longest <= eager)),
+        },
         buffering: facts.flag(Need::Buffering, "no call of MPI_Bsend or MPI_Buffer_attach"),
         any_source: facts.wildcard("MPI_ANY_SOURCE"),
         any_tag: facts.wildcard("MPI_ANY_TAG"),
@@ -282,7 +285,7 @@ impl Reader<'_> {
         ];
         let (Some(longest), None) = (longest, self.first(&must)) else {
             let cause = self.first(&[&must[..], &[Need::Sends]].concat());
-            return cause.unwrap_or_else(|| no("nothing is sent, or only by MPI_Rsend"));
+            return cause.unwrap_or_else(|| no("nothing is sent"));
         };
         no(&format!(
             "--longest says {longest} bytes, which are sent without asking"
@@ -391,7 +394,7 @@ mod tests {
             ("MPI_Neighbor_alltoallw_c", Need::Data, true),
             ("MPI_Comm_create_keyval", Need::Collectives, false),
             ("MPI_Comm_split_type", Need::Collectives, true),
-            ("MPI_Rsend", Need::Sends, false),
+            ("MPI_Rsend", Need::Sends, true),
             ("MPI_Send_c", Need::Sends, true),
             ("MPI_Type_contiguous_c", Need::Contiguous, true),
             ("MPI_Session_attach_buffer", Need::Buffering, true),
