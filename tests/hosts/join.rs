@@ -4,8 +4,17 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
+use pombo_job::Joined;
+use pombo_kernel::aspect::Rendezvous;
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
+use pombo_kernel::matching::Linear;
+use pombo_kernel::prelude::*;
+use pombo_kernel::{Capacities, Composition, Part};
+use pombo_netdrivers::HeapStorage;
 
 use crate::common::{Hosts, on_hosts};
 use crate::jobs::alone;
@@ -19,10 +28,20 @@ fn pombo(hosts: &Hosts, host: usize) -> Command {
 
 /// Starts a job on host 0, and waits until its file is there.
 fn start(hosts: &Hosts, ranks: &str, spare: &str, program: &str, words: &[&str]) -> (Job, PathBuf) {
+    start_file(hosts, ranks, spare, &example(program), words)
+}
+
+fn start_file(
+    hosts: &Hosts,
+    ranks: &str,
+    spare: &str,
+    program: &Path,
+    words: &[&str],
+) -> (Job, PathBuf) {
     let file = hosts.home().join("job");
     let mut command = pombo(hosts, 0);
     command.args(["run", "-n", ranks, "--spare", spare, "--job-file"]);
-    let job = Job::start(command.arg(&file).arg(example(program)).args(words));
+    let job = Job::start(command.arg(&file).arg(program).args(words));
     until("the job has its file", || file.exists());
     (job, file)
 }
@@ -152,5 +171,118 @@ fn groups_and_mailboxes_reach_other_hosts() {
             job.code == 0 && job.out.starts_with("pi is 3.14159"),
             "{job:?}"
         );
+    });
+}
+
+header! {
+    struct Nothing { kind: u8 }
+}
+
+/// Frames that wait for a guest that does not take them: 16 MiB, which no buffers of the system hold. A communicator would
+/// send few of them before it hears from the guest.
+const FRAMES: u32 = 1 << 14;
+
+/// Returns the content of a frame.
+fn content(number: u32) -> Vec<u8> {
+    let rest = (4..1024).map(|at| (number * 7 + at) as u8);
+    number.to_le_bytes().into_iter().chain(rest).collect()
+}
+
+/// No test by itself, but both programs of the job of the next one: rank 0 sends, and the guest computes before it takes
+/// anything.
+#[test]
+fn many_frames_for_one_that_computes() {
+    if std::env::var_os("POMBO_RANK").is_none() {
+        return;
+    }
+    type Many =
+        Composition<U32, Rendezvous<1024>, Linear, HeapStorage, Capacities<64, 64, 1024, 2>>;
+    let joined = pombo_job::enter::<Nothing, Many, 2>().expect("a job");
+    let Joined {
+        channel, launcher, ..
+    } = joined;
+    let comm = Communicator::<Nothing, _, Lent<'_>, Many>::new(channel);
+    let mut comm = comm.expect("a channel");
+    let channel = comm.channel_mut();
+    let (mut next, mut idle) = (0, 0);
+    if channel.me() == Peer(0) {
+        while next < FRAMES {
+            match channel.try_send(Peer(1), Cookie::COPY, &[Part::Bytes(&content(next))]) {
+                Ok(_) => (next, idle) = (next + 1, 0),
+                Err(ChannelError::Full) => {
+                    channel.poll(|_| ()).expect("a channel");
+                    channel.wait(idle).expect("a channel");
+                    idle += 1;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    } else {
+        println!("computes");
+        // Three times as long as the other machine may be silent.
+        thread::sleep(Duration::from_secs(6));
+        while next < FRAMES {
+            let polled = channel.poll(|event| {
+                if let Event::Arrival(frame) = event {
+                    let mut bytes: Vec<u8> = Vec::new();
+                    frame.for_each_chunk(0, frame.len(), |piece| bytes.extend(piece));
+                    assert!(bytes == content(next), "frame {next} is another");
+                    next += 1;
+                }
+            });
+            idle = if polled.expect("a channel") {
+                0
+            } else {
+                idle + 1
+            };
+            channel.wait(idle).expect("a channel");
+        }
+        println!("has taken all");
+    }
+    pombo_job::leave(comm, launcher).expect("all has arrived");
+}
+
+/// Starts a job of these programs, and its guest, which computes from here on.
+fn start_many(hosts: &Hosts) -> [Job; 2] {
+    let (_, both) = here!(many_frames_for_one_that_computes)
+        .split_once("::")
+        .expect("the path of a test");
+    let words = ["--exact", both, "--nocapture", "--test-threads=1"];
+    let program = std::env::current_exe().expect("this program's path");
+    let (job, file) = start_file(hosts, "1", "1", &program, &words);
+    let mut guest = Job::start(join(hosts, &file, &program).args(words));
+    while !guest.lines(1)[0].ends_with("computes") {}
+    [job, guest]
+}
+
+#[test]
+fn a_guest_that_computes_long_is_not_taken_for_dead() {
+    let _alone = alone();
+    let test = here!(a_guest_that_computes_long_is_not_taken_for_dead);
+    on_hosts(test, 2, |hosts| {
+        let [job, guest] = start_many(hosts);
+        let guest = guest.finish();
+        assert!(
+            guest.code == 0 && guest.out.contains("has taken all\n"),
+            "{guest:?}"
+        );
+        let job = job.finish();
+        assert_eq!((job.code, &*job.err), (0, ""), "{job:?}");
+    });
+}
+
+#[test]
+fn a_guest_that_computes_ends_with_the_launcher() {
+    let _alone = alone();
+    let test = here!(a_guest_that_computes_ends_with_the_launcher);
+    on_hosts(test, 2, |hosts| {
+        let [job, guest] = start_many(hosts);
+        // Time for as many frames as can wait.
+        thread::sleep(Duration::from_secs(1));
+        job.signal(Signal::SIGKILL);
+        let guest = guest.finish();
+        assert_eq!(guest.code, 128 + Signal::SIGTERM as i32, "{guest:?}");
+        assert!(guest.err.contains("the job has ended"), "{guest:?}");
+        let _ = job.finish();
     });
 }

@@ -4,6 +4,7 @@
 //! | bound | | at the bound |
 //! | --- | --- | --- |
 //! | connections that have not proved that they know the key | 8 | the oldest is closed |
+//! | these, and those closed so whose threads have not ended | 32 | a new one is closed |
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,11 +20,15 @@ use super::proxy;
 
 /// Most connections that have not proved yet that they know the key.
 const MOST_PENDING: usize = 8;
+/// Most threads for these, and for those that have been closed: a thread needs some time to notice that.
+const MOST_THREADS: usize = 32;
 
 pub(super) struct FarListener {
     listener: TcpListener,
     /// The connections, as long as they have to prove that they know the key.
     pending: VecDeque<Weak<TcpStream>>,
+    /// Those that have been closed for newer ones, until their threads notice.
+    closed: Vec<Weak<TcpStream>>,
 }
 
 impl FarListener {
@@ -51,8 +56,12 @@ impl FarListener {
             .into_iter()
             .map(|ip| SocketAddr::new(ip, port))
             .collect();
-        let pending = VecDeque::new();
-        Ok(Some((FarListener { listener, pending }, addresses)))
+        let far = FarListener {
+            listener,
+            pending: VecDeque::new(),
+            closed: Vec::new(),
+        };
+        Ok(Some((far, addresses)))
     }
 
     /// Takes new connections, few at a time.
@@ -62,11 +71,17 @@ impl FarListener {
                 return;
             };
             self.pending.retain(|one| one.strong_count() > 0);
+            self.closed.retain(|one| one.strong_count() > 0);
+            // Left where it is, it would wake the launcher again and again.
+            if self.pending.len() + self.closed.len() >= MOST_THREADS {
+                continue;
+            }
             if self.pending.len() == MOST_PENDING
                 && let Some(oldest) = self.pending.pop_front()
-                && let Some(oldest) = oldest.upgrade()
+                && let Some(stream) = oldest.upgrade()
             {
-                let _ = oldest.shutdown(Shutdown::Both);
+                let _ = stream.shutdown(Shutdown::Both);
+                self.closed.push(oldest);
             }
             // What has no thread is closed.
             let _ = self.serve(stream, file.clone());

@@ -18,6 +18,11 @@ use crate::error::Error;
 /// Bytes of the key.
 pub(super) const KEY: usize = 32;
 
+/// Most bytes of the file that are read.
+const LONGEST: u64 = 4096;
+/// Most addresses that the file names: with as many it is shorter than what is read of it.
+const MOST_ADDRESSES: usize = 32;
+
 /// What a process must know to join.
 pub(super) struct JobFile {
     /// The name of the launcher's socket in the abstract namespace, which exists as long as the launcher.
@@ -38,13 +43,16 @@ struct Contents {
     socket: String,
     host: String,
     boot: String,
+    /// A file without them is one for this machine alone.
+    #[serde(default)]
     addresses: Vec<FarAddress>,
     key: String,
 }
 
 impl JobFile {
-    /// Makes up the socket's name and the key.
-    pub(super) fn new(addresses: Vec<FarAddress>) -> Result<JobFile, Error> {
+    /// Makes up the socket's name and the key. Of the addresses it keeps as many as the file has room for.
+    pub(super) fn new(mut addresses: Vec<FarAddress>) -> Result<JobFile, Error> {
+        addresses.truncate(MOST_ADDRESSES);
         let failed = Error::system("read random numbers");
         let (name, key): ([u8; 8], _) = random()
             .and_then(|name| Ok((name, random()?)))
@@ -102,7 +110,7 @@ impl JobFile {
         let owner = file.metadata().map_err(Error::file("read", path))?.uid();
         // A file of another kind may be long.
         let mut text = String::new();
-        let read = file.take(4096).read_to_string(&mut text);
+        let read = file.take(LONGEST).read_to_string(&mut text);
         read.map_err(|_| refused(Refusal::NotAJobFile))?;
         let contents: Contents =
             toml::from_str(&text).map_err(|_| refused(Refusal::NotAJobFile))?;
@@ -182,7 +190,9 @@ mod tests {
     #[test]
     fn is_read_as_it_was_written() {
         let path = std::env::temp_dir().join(format!("pombo-job-file-{}", std::process::id()));
-        let file = JobFile::new(vec![([10, 0, 0, 1], 7).into()]).unwrap();
+        let longest = FarAddress::from(([u16::MAX; 8], u16::MAX));
+        let file = JobFile::new(vec![longest; MOST_ADDRESSES + 1]).unwrap();
+        assert_eq!(file.addresses().len(), MOST_ADDRESSES);
         file.write(&path).unwrap();
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         let read = JobFile::read(&path).unwrap();

@@ -4,9 +4,12 @@
 //! | bound | | at the bound |
 //! | --- | --- | --- |
 //! | places of the job | [`MOST_PLACES`] | [`Refusal::TooManyPlaces`] |
-//! | bytes to each other process that have not been passed on | 64 KiB and a poll | they stay in the program's ring |
-//! | frames that the program has no room for | one | the launcher's side waits |
+//! | frames to each other process that have not been passed on | 64 KiB and a poll | they stay in the program's ring |
+//! | frames to the program that it does not take | 256 KiB and a poll | the launcher's side leaves them where they are |
+//!
+//! A frame counts 64 bytes more than it has. The mirror always reads its connection: only so does it see the end.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
@@ -17,17 +20,19 @@ use std::time::Duration;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::{Part, Peer};
-use pombo_netdrivers::shm::{RankState, Segment, Shm};
+use pombo_netdrivers::shm::{FRAME_LIMIT, RankState, Segment, Shm};
 
 use super::Refusal;
 use super::greeting;
 use super::job_file::JobFile;
 use super::place::Place;
-use super::wire::{End, Kind, Record, WINDOW, Wire};
+use super::wire::{End, Kind, PROGRAM_WINDOW, Record, WINDOW, Wire, cost};
 use crate::console::warn;
 
 /// The memory of a job has a ring for each two places, and it is here once for each.
 const MOST_PLACES: usize = 256;
+/// The most that the frames cost which one poll of the launcher's side takes: of all its peers.
+const POLL: usize = 64 * cost(FRAME_LIMIT);
 /// The shortest and the longest sleep of an idle mirror, in µs: the program's frames do not wake it. Each is twice the one
 /// before.
 const SLEEPS: (u64, u64) = (50, 2000);
@@ -52,7 +57,7 @@ pub(super) fn ask(file: &JobFile) -> Result<Place, Refusal> {
         place: number,
         wire,
         join: other,
-        held: None,
+        kept: 0,
         is_told: false,
         end: None,
         is_closed: false,
@@ -70,8 +75,8 @@ pub(super) struct Mirror {
     wire: Wire,
     /// To `pombo join`, which ends it when the program has ended; this side ends it when the job has.
     join: UnixStream,
-    /// A frame for which the program has no room.
-    held: Option<Record>,
+    /// What the frames cost for which the program has had no room yet.
+    kept: usize,
     /// Whether the launcher's side knows that the program has attached.
     is_told: bool,
     /// How the program has ended, once that was said.
@@ -84,8 +89,12 @@ pub(super) struct Mirror {
 #[derive(Default)]
 struct Other {
     shm: Option<Shm>,
-    /// Bytes of frames to it that have not been passed on.
+    /// What the frames to it cost that have not been passed on.
     under_way: usize,
+    /// Frames from it for which the program has had no room yet.
+    frames: VecDeque<Vec<u8>>,
+    /// How it has ended, until the program is told, after these frames.
+    lost: Option<End>,
     /// Whether all that the program sent to it has been taken.
     is_drained: bool,
 }
@@ -123,17 +132,11 @@ impl Mirror {
             return Ok(None);
         }
         let mut any = false;
-        while let Some(record) = self
-            .held
-            .take()
-            .map_or_else(|| self.wire.next(), |held| Ok(Some(held)))?
-        {
-            self.held = self.take(record)?;
-            if self.held.is_some() {
-                break;
-            }
+        while let Some(record) = self.wire.next()? {
+            self.take(record)?;
             any = true;
         }
+        any |= self.pass_on()?;
         any |= self.tell_attached();
         for place in 0..self.others.len() {
             any |= self.poll(place)?;
@@ -147,8 +150,8 @@ impl Mirror {
         Ok(Some(any))
     }
 
-    /// Handles what the launcher's side says. Returns a frame for which the program has no room.
-    fn take(&mut self, record: Record) -> io::Result<Option<Record>> {
+    /// Handles what the launcher's side says.
+    fn take(&mut self, record: Record) -> io::Result<()> {
         let Record { kind, place, .. } = record;
         if place >= self.others.len() || place == self.place && kind != Kind::Frame {
             return Err(ErrorKind::InvalidData.into());
@@ -156,40 +159,74 @@ impl Mirror {
         match kind {
             Kind::Started if self.end.is_none() => self.attach(place, record.number)?,
             Kind::Frame => {
-                let to = Peer(self.place as u16);
-                let Some(shm) = &mut self.others[place].shm else {
-                    return Ok(None);
-                };
-                match shm.try_send(to, Cookie::COPY, &[Part::Bytes(&record.frame)]) {
-                    // The program has ended.
-                    Ok(_) | Err(ChannelError::PeerLost(_)) => {}
-                    Err(ChannelError::Full) => return Ok(Some(record)),
-                    Err(error) => return Err(io::Error::other(error)),
+                self.kept += cost(record.frame.len());
+                if self.kept > PROGRAM_WINDOW + POLL {
+                    return Err(ErrorKind::InvalidData.into());
                 }
+                self.others[place].frames.push_back(record.frame);
             }
             Kind::Passed => {
                 let other = &mut self.others[place];
                 other.under_way = other.under_way.saturating_sub(record.number as usize);
             }
-            Kind::Lost => {
-                let end = End::of(record.number);
-                if let Some(rank) = end.because_of {
-                    let _ = self.segment.set_root_cause(place, rank);
-                }
-                if end.has_left {
-                    self.attach(place, self.segment.fingerprint())?;
-                }
-                if let Some(mut shm) = self.others[place].shm.take()
-                    && end.has_left
-                {
-                    shm.finish();
-                }
-                let _ = self.segment.mark_dead(place);
-                self.others[place].is_drained = true;
-            }
+            Kind::Lost => self.others[place].lost = Some(End::of(record.number)),
             _ => {}
         }
-        Ok(None)
+        Ok(())
+    }
+
+    /// Passes on what has come for the program, as far as it has room, and tells the launcher's side.
+    fn pass_on(&mut self) -> io::Result<bool> {
+        let to = Peer(self.place as u16);
+        let mut passed = 0;
+        for other in &mut self.others {
+            while let Some(frame) = other.frames.front() {
+                // From a place where nobody is, nothing is for the program.
+                if let Some(shm) = &mut other.shm {
+                    match shm.try_send(to, Cookie::COPY, &[Part::Bytes(frame)]) {
+                        // The program has ended.
+                        Ok(_) | Err(ChannelError::PeerLost(_)) => {}
+                        Err(ChannelError::Full) => break,
+                        Err(error) => return Err(io::Error::other(error)),
+                    }
+                }
+                passed += cost(frame.len());
+                other.frames.pop_front();
+            }
+        }
+        self.kept -= passed;
+        if passed > 0 && !self.is_closed {
+            self.wire.say(Kind::Passed, self.place, passed as u64);
+        }
+        let mut any = passed > 0;
+        for place in 0..self.others.len() {
+            let other = &mut self.others[place];
+            if other.frames.is_empty()
+                && let Some(end) = other.lost.take()
+            {
+                self.lose(place, end)?;
+                any = true;
+            }
+        }
+        Ok(any)
+    }
+
+    /// Tells the program that a process has ended.
+    fn lose(&mut self, place: usize, end: End) -> io::Result<()> {
+        if let Some(rank) = end.because_of {
+            let _ = self.segment.set_root_cause(place, rank);
+        }
+        if end.has_left {
+            self.attach(place, self.segment.fingerprint())?;
+        }
+        if let Some(mut shm) = self.others[place].shm.take()
+            && end.has_left
+        {
+            shm.finish();
+        }
+        let _ = self.segment.mark_dead(place);
+        self.others[place].is_drained = true;
+        Ok(())
     }
 
     /// Takes the place of a process that is there.
@@ -225,6 +262,7 @@ impl Mirror {
             shm,
             under_way,
             is_drained,
+            ..
         } = &mut self.others[place];
         let Some(shm) = shm
             .as_mut()
@@ -234,7 +272,7 @@ impl Mirror {
         };
         let polled = shm.poll(|event| match event {
             Event::Arrival(frame) if !frame.refuse() => {
-                *under_way += frame.len();
+                *under_way += cost(frame.len());
                 wire.add(Kind::Frame, place, 0, |to| {
                     frame.for_each_chunk(0, frame.len(), |piece| to.extend(piece));
                 });
@@ -284,10 +322,6 @@ impl Mirror {
 
     fn sleep(&self, microseconds: u64) {
         let mut wire = PollFlags::POLLIN;
-        // A frame that is held comes before what the other side says next.
-        if self.held.is_some() {
-            wire = PollFlags::empty();
-        }
         if self.wire.is_waiting() {
             wire |= PollFlags::POLLOUT;
         }

@@ -3,8 +3,11 @@
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
-//! | bytes to the other machine | 256 KiB and a poll | the senders' rings fill |
-//! | bytes to each process of the job that does not take them | 64 KiB and a poll | the mirror leaves them in its ring |
+//! | bytes to the other machine that the system does not take | 256 KiB and a poll | the senders' rings fill |
+//! | frames to the program that it does not take | 256 KiB and a poll | the senders' rings fill |
+//! | frames to each process of the job that does not take them | 64 KiB and a poll | the mirror leaves them in its ring |
+//!
+//! A frame counts 64 bytes more than it has.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read};
@@ -13,6 +16,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, WaitSet};
 use pombo_kernel::{Part, Peer};
@@ -21,13 +25,15 @@ use pombo_netdrivers::shm::{FRAME_LIMIT, RankState, Segment, Shm};
 use super::greeting::{self, Joiner};
 use super::job_file::JobFile;
 use super::place::Place;
-use super::wire::{End, Kind, Record, WINDOW, Wire};
+use super::wire::{End, Kind, PROGRAM_WINDOW, Record, WINDOW, Wire, cost};
 use crate::console::warn;
 
-/// Most bytes of the frames that one poll takes from a peer.
-const POLL: usize = 16 * FRAME_LIMIT;
+/// The most that the frames cost which one poll takes from a peer.
+const POLL: usize = 16 * cost(FRAME_LIMIT);
 /// The longest time until a process of the job that has attached is noticed: nothing wakes for that.
 const LOOK: Duration = Duration::from_millis(20);
+/// The same while frames wait for a process of the job and only the connections wake: for room nothing wakes then.
+const SHORT_LOOK: Duration = Duration::from_millis(1);
 
 /// Serves a connection from another machine to its end. `proves` is held until it has proved that it knows the key.
 pub(super) fn run(stream: TcpStream, file: &JobFile, proves: Arc<TcpStream>) {
@@ -61,6 +67,7 @@ fn serve(joiner: Joiner<'_>, file: &JobFile) -> io::Result<()> {
         segment,
         shm: None,
         wire,
+        under_way: 0,
         end: None,
         is_taken: false,
         is_heard: true,
@@ -82,6 +89,8 @@ struct Proxy {
     /// The place in the job's memory, from when the program has attached.
     shm: Option<Shm>,
     wire: Wire,
+    /// What the frames to the program cost that it has not taken.
+    under_way: usize,
     /// How the program has ended, if it has.
     end: Option<End>,
     is_taken: bool,
@@ -97,7 +106,18 @@ struct Other {
     is_told: bool,
     /// Frames to it.
     frames: VecDeque<Vec<u8>>,
-    bytes: usize,
+    /// What they cost.
+    cost: usize,
+}
+
+impl Other {
+    /// Tells the mirror that the process has attached, unless it knows.
+    fn tell(&mut self, place: usize, fingerprint: u64, wire: &mut Wire) {
+        if !self.is_told {
+            self.is_told = true;
+            wire.say(Kind::Started, place, fingerprint);
+        }
+    }
 }
 
 enum Turn {
@@ -153,11 +173,14 @@ impl Proxy {
             Kind::Frame => {
                 let other = self.others.get_mut(record.place);
                 let other = other.ok_or(ErrorKind::InvalidData)?;
-                other.bytes += record.frame.len();
-                if other.bytes > WINDOW + POLL {
+                other.cost += cost(record.frame.len());
+                if other.cost > WINDOW + POLL {
                     return Err(ErrorKind::InvalidData.into());
                 }
                 other.frames.push_back(record.frame);
+            }
+            Kind::Passed => {
+                self.under_way = self.under_way.saturating_sub(record.number as usize);
             }
             Kind::Left => self.end = Some(End::of(record.number)),
             // The mirror can use the place.
@@ -177,14 +200,14 @@ impl Proxy {
             let mut passed = 0;
             while let Some(frame) = other.frames.front() {
                 match shm.try_send(to, Cookie::COPY, &[Part::Bytes(frame)]) {
-                    Ok(_) | Err(ChannelError::PeerLost(_)) => passed += frame.len(),
+                    Ok(_) | Err(ChannelError::PeerLost(_)) => passed += cost(frame.len()),
                     Err(ChannelError::Full) => break,
                     Err(error) => return Err(io::Error::other(error)),
                 }
                 other.frames.pop_front();
             }
             if passed > 0 {
-                other.bytes -= passed;
+                other.cost -= passed;
                 self.wire.say(Kind::Passed, place, passed as u64);
                 any = true;
             }
@@ -197,25 +220,40 @@ impl Proxy {
         for (place, other) in self.others.iter_mut().enumerate() {
             let state = self.segment.state(place);
             let is_there = matches!(state, Ok(RankState::Attached | RankState::Finished));
-            if is_there && !other.is_told && place != self.place.number() {
-                other.is_told = true;
-                self.wire
-                    .say(Kind::Started, place, self.segment.fingerprint());
+            if is_there && place != self.place.number() {
+                other.tell(place, self.segment.fingerprint(), &mut self.wire);
             }
         }
     }
 
+    /// Returns whether more frames may be taken for the program.
+    fn may_poll(&self) -> bool {
+        self.wire.has_room() && self.under_way < PROGRAM_WINDOW
+    }
+
     /// Sends what has come for the program.
     fn poll(&mut self) -> io::Result<bool> {
+        let may_poll = self.may_poll();
         let Proxy {
-            shm, wire, segment, ..
+            others,
+            segment,
+            shm,
+            wire,
+            under_way,
+            ..
         } = self;
-        let Some(shm) = shm.as_mut().filter(|_| wire.has_room()) else {
+        let Some(shm) = shm.as_mut().filter(|_| may_poll) else {
             return Ok(false);
         };
         let polled = shm.poll(|event| match event {
             Event::Arrival(frame) if !frame.refuse() => {
-                wire.add(Kind::Frame, frame.from().index(), 0, |to| {
+                let place = frame.from().index();
+                // It may have attached just now, and the mirror drops what comes from a place where nobody is.
+                if let Some(other) = others.get_mut(place) {
+                    other.tell(place, segment.fingerprint(), wire);
+                }
+                *under_way += cost(frame.len());
+                wire.add(Kind::Frame, place, 0, |to| {
                     frame.for_each_chunk(0, frame.len(), |piece| to.extend(piece));
                 });
             }
@@ -234,10 +272,12 @@ impl Proxy {
 
     /// Waits until something may have come. Returns the number of idle turns.
     fn wait(&mut self, idle: u32) -> io::Result<u32> {
+        let may_poll = self.may_poll();
         let sockets = [self.place.as_fd(), self.wire.as_fd()];
         let heard = if self.is_heard { 2 } else { 1 };
         let is_full = self.wire.is_waiting();
-        if let Some(shm) = &mut self.shm {
+        // What is in the ring ends this sleep, so it is none for as long as that has to stay there.
+        if let Some(shm) = self.shm.as_mut().filter(|_| may_poll) {
             let [job, wire] = sockets.map(|socket| socket.as_raw_fd());
             let heard = if self.is_heard { wire } else { -1 };
             let events = WaitSet::readable([job, heard]).writable(is_full, [wire]);
@@ -249,8 +289,14 @@ impl Proxy {
         if is_full {
             all[1].set_events(PollFlags::POLLIN | PollFlags::POLLOUT);
         }
-        let limit = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::ZERO);
-        poll(&mut all[..heard], limit)?;
-        Ok(0)
+        let look = match self.others.iter().all(|other| other.frames.is_empty()) {
+            true => LOOK,
+            false => SHORT_LOOK,
+        };
+        let limit = PollTimeout::try_from(look).unwrap_or(PollTimeout::ZERO);
+        match poll(&mut all[..heard], limit) {
+            Ok(_) | Err(Errno::EINTR) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
     }
 }

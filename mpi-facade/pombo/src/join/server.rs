@@ -16,6 +16,7 @@ use super::greeting::is_equal;
 use super::job_file::{JobFile, KEY};
 use super::places::Places;
 use super::refusal::{self, TAKEN};
+use crate::console::warn;
 use crate::error::Error;
 
 /// Most connections that have not named the key yet; the oldest is closed for a newer one.
@@ -26,7 +27,7 @@ pub(crate) struct JoinServer {
     path: PathBuf,
     file: Arc<JobFile>,
     listener: UnixListener,
-    /// For other machines; `None` if this one has no network.
+    /// For other machines; `None` if this one has no network, or does not permit to listen.
     far: Option<FarListener>,
     pending: Vec<Pending>,
     members: Vec<Member>,
@@ -61,10 +62,14 @@ enum Connection {
 }
 
 impl JoinServer {
-    /// Listens, and writes the job's file. The places from `first` on are free, of `places` in all.
+    /// Listens, and writes the job's file. The places from `first` on are free, of `places` in all. Where it cannot listen
+    /// for other machines it warns: from this one processes can join nevertheless.
     pub(crate) fn open(path: &Path, first: usize, places: usize) -> Result<JoinServer, Error> {
-        let listening = Error::system("listen for who joins from other machines");
-        let (far, addresses) = FarListener::open().map_err(listening)?.unzip();
+        let far = FarListener::open().unwrap_or_else(|error| {
+            warn(&format!("nobody can join from other machines: {error}"));
+            None
+        });
+        let (far, addresses) = far.unzip();
         let file = JobFile::new(addresses.unwrap_or_default())?;
         let listener = file.address().and_then(|address| {
             let listener = UnixListener::bind_addr(&address)?;

@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Started,
     /// A frame: from that place, or to it.
     Frame,
-    /// So many bytes of frames have been passed on to that place.
+    /// Frames that [`cost`] so much have been passed on: to that place, or to the program that joined if it is its own.
     Passed,
     /// The process at that place has ended: see [`End`].
     Lost,
@@ -52,8 +52,18 @@ const READ: usize = 64 << 10;
 /// Bytes that may wait to be sent before frames wait where they are.
 const MOST_WAITING: usize = 256 << 10;
 
-/// Bytes of frames to a process that the mirror sends before it hears that they were passed on.
+/// What the frames to a process may [`cost`] that the mirror sends before it hears that they were passed on.
 pub(super) const WINDOW: usize = 64 << 10;
+/// What all frames to the program that joined may [`cost`] that the proxy sends before it hears that they were passed on. The
+/// mirror keeps them, so that it can always read: the system would take a connection that is not read for a dead one.
+pub(super) const PROGRAM_WINDOW: usize = 256 << 10;
+/// What a frame costs beside its bytes: who keeps it needs memory for an empty one, too.
+const OVERHEAD: usize = 64;
+
+/// Returns what a frame of so many bytes counts in a window.
+pub(super) const fn cost(len: usize) -> usize {
+    len + OVERHEAD
+}
 
 /// One end.
 pub(super) struct Wire {
