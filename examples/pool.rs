@@ -36,6 +36,7 @@ fn coordinate(
     while groups.members("workers").unwrap_or_default().len() < least {
         groups.serve(comm, MOMENT)?;
     }
+    println!("begins with {least} workers or more");
     while !(numbers.is_empty() && given.is_empty()) {
         let workers = groups.members("workers").unwrap_or_default();
         given.retain(|number, worker| {

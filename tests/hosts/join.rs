@@ -141,11 +141,13 @@ fn groups_and_mailboxes_reach_other_hosts() {
     let _alone = alone();
     let test = here!(groups_and_mailboxes_reach_other_hosts);
     on_hosts(test, 2, |hosts| {
-        let (job, file) = start(hosts, "1", "3", "pool", &["2000", "3"]);
+        let (mut job, file) = start(hosts, "1", "3", "pool", &["2000", "3"]);
         let mut workers = [(); 3].map(|()| Job::start(&mut join(hosts, &file, example("pool"))));
         for worker in &mut workers {
             assert!(worker.lines(1)[0].contains(" is worker "));
         }
+        // Else it would wait for a third one after the first has died.
+        assert_eq!(job.lines(1), ["begins with 3 workers or more"]);
         let [killed, rest @ ..] = workers;
         killed.signal(Signal::SIGKILL);
         let _ = killed.finish();

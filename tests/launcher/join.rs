@@ -146,13 +146,15 @@ fn guests_end_with_the_job() {
 fn workers_join_a_group_of_the_running_job() {
     let file = directory("join-pool").join("job");
     let mut command = pombo(["run", "-n", "1", "--spare", "3", "--job-file"]);
-    let job = Job::start(command.arg(&file).arg(example("pool")).args(["20000", "3"]));
+    let mut job = Job::start(command.arg(&file).arg(example("pool")).args(["20000", "3"]));
     until("the job has its file", || file.exists());
     let worker = || Job::start(pombo(["join"]).arg(&file).arg(example("pool")));
     let [mut first, mut second, mut third] = [worker(), worker(), worker()];
     for worker in [&mut first, &mut second, &mut third] {
         assert!(worker.lines(1)[0].contains(" is worker "));
     }
+    // Else it would wait for a third one after the first has died.
+    assert_eq!(job.lines(1), ["begins with 3 workers or more"]);
     // The number that it has goes to another.
     first.signal(Signal::SIGKILL);
     let _ = first.finish();
