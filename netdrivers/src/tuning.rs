@@ -191,12 +191,12 @@ pub const WHOLE_REDUCTION: usize = 32 << 10;
 /// buffers, 64 KiB to 1 MiB took 0.35 to 0.75 of the time at 28 ns from core to core, and 0.2 to 0.35 at 160 ns.
 pub const PAIR_MESSAGES: usize = 32 << 10;
 /// Most bytes that go from one of two such ranks to the other, or are combined there, as one short message of each: it
-/// fits into the channel's line for short messages, which takes one transfer where a board takes two. By turns, 128 bytes to 1 KiB took 0.62 to 0.96 of the
-/// time over boards at 42 ns from core to core, and 0.70 to 0.88 at 188 ns.
+/// fits into the channel's line for short messages, which takes one transfer where a board takes two. By turns, 128 bytes
+/// to 1 KiB took 0.62 to 0.96 of the time over boards at 42 ns from core to core, and 0.70 to 0.88 at 188 ns.
 pub const PAIR_DIRECT: usize = 1 << 10;
-/// The same for blocks that two such ranks exchange: both send at once, so one of them takes the ring. Blocks of 8 to 64
-/// bytes took 0.77 to 1.0 of the time over boards at 27 ns from core to core, and 0.65 to 0.96 at 200 ns; blocks of 256
-/// bytes and 1 KiB took 1.01 to 1.10 at 42 ns, and 1.04 to 1.12 at 188 ns.
+/// The same for blocks that two such ranks exchange without combining them. Blocks of 8 to 64 bytes took 0.77 to 1.0 of
+/// the time over boards at 27 ns from core to core, and 0.65 to 0.96 at 200 ns; blocks of 256 bytes and 1 KiB took 1.01 to
+/// 1.10 at 42 ns, and 1.04 to 1.12 at 188 ns.
 pub const PAIR_EXCHANGED: usize = 64;
 /// The largest piece of scratch memory that is kept for the next operation.
 pub const KEPT_SCRATCH: usize = 4 << 20;

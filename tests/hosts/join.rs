@@ -18,7 +18,7 @@ use pombo_netdrivers::HeapStorage;
 
 use crate::common::{Hosts, on_hosts};
 use crate::jobs::alone;
-use crate::support::{Job, example, finish, until};
+use crate::support::{Job, assert_ends_with_launcher, example, finish, until};
 
 fn pombo(hosts: &Hosts, host: usize) -> Command {
     let mut command = hosts.command(host, env!("CARGO_BIN_EXE_pombo"));
@@ -128,11 +128,7 @@ fn a_process_of_another_host_ends_with_the_launcher() {
         let mut sleeper = join(hosts, &file, "sh");
         let mut guest = Job::start(sleeper.args(["-c", "echo here; exec sleep 1000"]));
         assert_eq!(guest.lines(1), ["here"]);
-        job.signal(Signal::SIGKILL);
-        let guest = guest.finish();
-        assert_eq!(guest.code, 128 + Signal::SIGTERM as i32, "{guest:?}");
-        assert!(guest.err.contains("the job has ended"), "{guest:?}");
-        let _ = job.finish();
+        assert_ends_with_launcher(job, guest);
     });
 }
 
@@ -281,10 +277,6 @@ fn a_guest_that_computes_ends_with_the_launcher() {
         let [job, guest] = start_many(hosts);
         // Time for as many frames as can wait.
         thread::sleep(Duration::from_secs(1));
-        job.signal(Signal::SIGKILL);
-        let guest = guest.finish();
-        assert_eq!(guest.code, 128 + Signal::SIGTERM as i32, "{guest:?}");
-        assert!(guest.err.contains("the job has ended"), "{guest:?}");
-        let _ = job.finish();
+        assert_ends_with_launcher(job, guest);
     });
 }

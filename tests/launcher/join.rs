@@ -10,7 +10,7 @@ use std::process::Command;
 
 use nix::sys::signal::Signal;
 
-use crate::support::{Job, directory, example, finish, pombo, until};
+use crate::support::{Job, assert_ends_with_launcher, directory, example, finish, pombo, until};
 
 /// Starts a job with so many spare places, and waits until it says that they are free.
 fn host(file: &Path, spare: usize) -> Job {
@@ -135,11 +135,7 @@ fn guests_end_with_the_job() {
     let job = host(&file, 1);
     let mut guest = Job::start(join(&file, "sh", "-c").arg("echo here; exec sleep 1000"));
     assert_eq!(guest.lines(1), ["here"]);
-    job.signal(Signal::SIGKILL);
-    let guest = guest.finish();
-    assert_eq!(guest.code, 128 + Signal::SIGTERM as i32, "{guest:?}");
-    assert!(guest.err.contains("the job has ended"), "{guest:?}");
-    let _ = job.finish();
+    assert_ends_with_launcher(job, guest);
 }
 
 #[test]

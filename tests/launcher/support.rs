@@ -214,3 +214,12 @@ pub(crate) fn directory(name: &str) -> PathBuf {
     std::fs::create_dir_all(&directory).unwrap();
     directory
 }
+
+/// Kills the launcher of a job, with which a process that has joined it ends.
+pub(crate) fn assert_ends_with_launcher(job: Job, guest: Job) {
+    job.signal(Signal::SIGKILL);
+    let guest = guest.finish();
+    assert_eq!(guest.code, 128 + Signal::SIGTERM as i32, "{guest:?}");
+    assert!(guest.err.contains("the job has ended"), "{guest:?}");
+    let _ = job.finish();
+}

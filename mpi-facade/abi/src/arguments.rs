@@ -242,11 +242,7 @@ impl Statuses {
 #[cold]
 #[inline(never)]
 pub(crate) fn refuse(named: &'static str, comm: Option<Comm>) -> c_int {
-    // Byte by byte, as here and where the job starts a search by words would be the only one of a small program.
-    let end = named.bytes().position(|byte| byte == b' ');
-    let split = end.and_then(|end| named.split_at_checked(end));
-    let (function, argument) = split.unwrap_or((named, ""));
-    let argument = argument.get(1..).unwrap_or("argument");
+    let (function, argument) = named.split_once(' ').unwrap_or((named, "argument"));
     let comm = comm.unwrap_or(MPI_COMM_SELF);
     errhandler::raise(function, CommError::new(null(argument), comm))
 }

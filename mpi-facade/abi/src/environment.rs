@@ -1,7 +1,7 @@
 //! Versions, clocks, memory and the processor's name: the functions that need no world.
 
 use crate::arguments::{Out, OutText};
-use core::ffi::{c_double, c_int, c_void};
+use core::ffi::{CStr, c_double, c_int, c_void};
 use pombo_mpi::constants::*;
 use pombo_mpi::error::{Class, Error};
 use pombo_mpi::info;
@@ -87,9 +87,8 @@ fn with_host<R>(take: impl FnOnce(&[u8]) -> R) -> R {
     let mut host = [0; MPI_MAX_PROCESSOR_NAME as usize];
     // SAFETY: the array is valid for its length. A longer name is truncated, maybe without a zero.
     let failed = unsafe { libc::gethostname(host.as_mut_ptr().cast(), host.len() - 1) } != 0;
-    let end = host.iter().position(|byte| *byte == 0);
-    let known = end.filter(|_| !failed).and_then(|end| host.get(..end));
-    take(known.unwrap_or(b"localhost"))
+    let known = CStr::from_bytes_until_nul(&host).ok().filter(|_| !failed);
+    take(known.unwrap_or(c"localhost").to_bytes())
 }
 
 /// Reads the monotonic clock of the machine, or its resolution, in seconds.

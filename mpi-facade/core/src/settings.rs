@@ -8,7 +8,7 @@ mod table;
 pub use former::FORMER_NAMES;
 pub(crate) use table::single_copy;
 pub use table::{
-    ADAPTIVE_EVERY, ADAPTIVE_THRESHOLD, DIRECT_RECEIVE, EAGER_LIMIT, NETWORK_TIMES,
+    ADAPTIVE_EVERY, ADAPTIVE_THRESHOLD, DIRECT_RECEIVE, EAGER_LIMIT, MEANINGS, NETWORK_TIMES,
     PROGRESS_THREAD, SEND_BUFFER_BYTES, SHM_MAIL, SHM_RING_RESTART, SHM_SINGLE_COPY, SITES,
     UNEXPECTED_CREDIT, VARIABLES,
 };
@@ -21,6 +21,9 @@ use pombo_job::settings::{self, Variable, Verdict};
 /// The variables of the job and of MPI that a rank reads, except those that select algorithms, which are in
 /// [`crate::collective::TABLE`].
 pub const TABLES: [&[Variable]; 2] = [settings::VARIABLES, VARIABLES];
+
+/// What the variables of [`TABLES`] mean.
+pub const TABLES_OF_MEANINGS: [&[&str]; 2] = [settings::MEANINGS, MEANINGS];
 
 /// The variables that only the launcher reads: its own table has their valid values, and a rank ignores them.
 pub const OF_LAUNCHER: [&str; 6] = [

@@ -40,7 +40,7 @@ fn text() -> String {
         format!("{:016x}", pombo_mpi::message_header::FINGERPRINT),
     );
     text.push_str("\nEnvironment variables\n");
-    for variable in variables::all() {
+    for (variable, meaning) in variables::explained() {
         let default = match variable.default {
             "" => "none",
             default => default,
@@ -50,7 +50,7 @@ fn text() -> String {
             "  {:<24}{}: {} [default: {default}]{}",
             variable.name(),
             variable.values.must,
-            variable.meaning,
+            meaning,
             now(variable.name())
         );
     }

@@ -3,84 +3,48 @@
 
 use std::time::Duration;
 
-use pombo_job::settings::{Values, Variable, Verdict};
+use pombo_job::settings::{Values, Variable, Verdict, variables};
 use pombo_mpi::collective::{Selection, TABLE};
 use pombo_mpi::settings;
-
-/// The directory of the library; every tool that needs the library reads it.
-pub(crate) const LIB: Variable = Variable {
-    name: c"POMBO_LIB",
-    values: Values {
-        must: "a directory",
-        fits: |_| true,
-    },
-    default: "found beside the launcher",
-    meaning: "holds libmpi_abi.so.1 and libmpi_abi.a",
-};
-
-/// The compiler of `mpicc`.
-pub(crate) const CC: Variable = Variable {
-    name: c"POMBO_CC",
-    values: COMPILER,
-    default: "$MPICH_CC, else cc, gcc or clang",
-    meaning: "C compiler behind mpicc, with its own leading options if need be",
-};
-
-/// The compiler of `mpicxx`.
-pub(crate) const CXX: Variable = Variable {
-    name: c"POMBO_CXX",
-    values: COMPILER,
-    default: "$MPICH_CXX, else c++, g++ or clang++",
-    meaning: "C++ compiler behind mpicxx, with its own leading options if need be",
-};
-
-/// The time-out of `pombo run`, parsed by [`kill_timeout`].
-pub(crate) const KILL_TIMEOUT: Variable = Variable {
-    name: c"POMBO_KILL_TIMEOUT",
-    values: Values {
-        must: "seconds from 0 to 86400, such as 2.5",
-        fits: |text| kill_timeout(text).is_some(),
-    },
-    default: "1",
-    meaning: "between asking the ranks of an ending job to stop and killing them",
-};
-
-/// The way of the reporters of a job's hosts to its launcher.
-pub(crate) const LAUNCHER: Variable = Variable {
-    name: c"POMBO_LAUNCHER",
-    values: Values {
-        must: "a port and a key",
-        fits: |_| true,
-    },
-    default: "",
-    meaning: "set by the launcher of a job on several hosts: where its other hosts tell what their ranks wait for",
-};
-
-/// The file that `measure` writes; `run` passes what it says to the ranks.
-pub(crate) const NETWORK: Variable = Variable {
-    name: c"POMBO_NETWORK",
-    values: Values {
-        must: "a file of pombo measure",
-        fits: |_| true,
-    },
-    default: "",
-    meaning: "what messages cost, by which collective operations choose their algorithms where nothing else says it",
-};
 
 const COMPILER: Values = Values {
     must: "a compiler",
     fits: |_| true,
 };
 
+variables! {
+    LIB: Values { must: "a directory", fits: |_| true }, default "found beside the launcher",
+        "holds libmpi_abi.so.1 and libmpi_abi.a";
+    CC: COMPILER, default "$MPICH_CC, else cc, gcc or clang",
+        "C compiler behind mpicc, with its own leading options if need be";
+    CXX: COMPILER, default "$MPICH_CXX, else c++, g++ or clang++",
+        "C++ compiler behind mpicxx, with its own leading options if need be";
+    KILL_TIMEOUT: Values {
+        must: "seconds from 0 to 86400, such as 2.5",
+        fits: |text| kill_timeout(text).is_some(),
+    }, default "1",
+        "between asking the ranks of an ending job to stop and killing them";
+    LAUNCHER: Values { must: "a port and a key", fits: |_| true }, default "",
+        "set by the launcher of a job on several hosts: where its other hosts tell what their ranks wait for";
+    NETWORK: Values { must: "a file of pombo measure", fits: |_| true }, default "",
+        "what messages cost, by which collective operations choose their algorithms where nothing else says it";
+}
+
 /// The tables of jobs, of MPI, and of the launcher.
 static TABLES: [&[Variable]; 3] = {
     let [job, mpi] = settings::TABLES;
-    [job, mpi, &[LIB, CC, CXX, KILL_TIMEOUT, LAUNCHER, NETWORK]]
+    [job, mpi, VARIABLES]
 };
 
 /// Returns every variable, in the order of the documentation.
 pub(crate) fn all() -> impl Iterator<Item = &'static Variable> {
     TABLES.into_iter().flatten()
+}
+
+/// Returns every variable, and what it means.
+pub(crate) fn explained() -> impl Iterator<Item = (&'static Variable, &'static str)> {
+    let [job, mpi] = settings::TABLES_OF_MEANINGS;
+    all().zip([job, mpi, MEANINGS].into_iter().flatten().copied())
 }
 
 /// Checks a variable of any of the tables.
@@ -167,13 +131,13 @@ mod tests {
         }
     }
 
-    fn row(variable: &Variable) -> String {
+    fn row((variable, meaning): (&Variable, &str)) -> String {
         let Values { must, fits } = variable.values;
         let default = match variable.default {
             text if fits(text) && !text.contains(' ') => code(text),
             text => text.to_owned(),
         };
-        let (name, meaning) = (code(variable.name()), variable.meaning);
+        let name = code(variable.name());
         format!("| {name} | {default} | {must} | {meaning} |\n")
     }
 
@@ -185,7 +149,7 @@ mod tests {
         assert!(own.eq(settings::OF_LAUNCHER));
         let readme = include_str!("../../../README.md");
         let head = "| variable | without it | what it says | |\n| --- | --- | --- | --- |\n";
-        let table = head.to_owned() + &all().map(row).collect::<String>();
+        let table = head.to_owned() + &explained().map(row).collect::<String>();
         assert!(
             readme.contains(&format!("\n\n{table}\n")),
             "the table in the section 'Variables' of README.md has to be:\n\n{table}"

@@ -63,10 +63,10 @@ pub struct Shm {
 
 /// Number of mail lines that a rank looks at: polls of a rank with more peers stay short.
 const MAIL_LINES: u32 = 4;
-/// Number of frames that one poll takes from one peer before it polls the next.
-const PER_PEER: usize = 16;
-/// Number of frames that one poll takes in all.
-const BATCH: usize = 64;
+/// Most frames that one poll takes from one peer before it polls the next.
+pub const FRAMES_PER_PEER: usize = 16;
+/// Most frames that one poll takes in all.
+pub const FRAMES_PER_POLL: usize = 64;
 
 impl Shm {
     /// Attaches to the segment as this rank. All ranks must pass the same fingerprint of their composition.
@@ -397,7 +397,7 @@ impl Shm {
                 self.next_active = 0;
             }
             let rank = self.active[self.next_active];
-            let most = PER_PEER.min(BATCH - frames);
+            let most = FRAMES_PER_PEER.min(FRAMES_PER_POLL - frames);
             let connection = &mut self.connections[usize::from(rank)];
             let was_open = connection.mail.is_open();
             let served = connection.serve(Peer(rank), most, self.mail_timing, handler);
@@ -415,7 +415,7 @@ impl Shm {
             } else {
                 self.next_active += 1;
             }
-            if frames == BATCH || handler.is_satisfied() {
+            if frames == FRAMES_PER_POLL || handler.is_satisfied() {
                 break;
             }
         }

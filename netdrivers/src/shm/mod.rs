@@ -60,7 +60,7 @@ mod wake_socket;
 
 pub use crate::tuning::{BOOTSTRAP_NOTICE, BOOTSTRAP_TIMEOUT};
 pub use bootstrap::{bootstrap, bootstrap_observed, bootstrap_within};
-pub use channel::Shm;
+pub use channel::{FRAMES_PER_PEER, FRAMES_PER_POLL, Shm};
 pub use error::ShmError;
 pub use layout::{FRAME_LIMIT, MAX_RANKS};
 pub use questions::{MAX_ANSWER, Question};

@@ -7,16 +7,27 @@ static int x[300000], y[300000];
 static MPI_Request r;
 static MPI_Status s;
 
-/* The root sends 1000 items; the others have room for 10. */
-static void bcast_of_more(void)
+/* The root sends more items than the others have room for. */
+static void bcast_to_ten(int items)
 {
-    const int code = MPI_Bcast(x, rank ? 10 : 1000, MPI_INT, 0, W);
+    const int code = MPI_Bcast(x, rank ? 10 : items, MPI_INT, 0, W);
 
     if (rank)
         saw(code);
     check(x[10] == 0, "written-behind");
     works();
     works();
+}
+
+static void bcast_of_more(void)
+{
+    bcast_to_ten(1000);
+}
+
+/* Both lengths are those of one message between two ranks. */
+static void short_bcast_of_more(void)
+{
+    bcast_to_ten(100);
 }
 
 static void long_bcast_of_more(void)
@@ -42,7 +53,7 @@ static void many_bcasts_of_more(void)
     for (int i = 0; i < 100; i++) {
         int value = rank ? 0 : i;
 
-        MPI_Bcast(x, rank ? 10 : 1000, MPI_INT, 0, W);
+        MPI_Bcast(x, rank ? 10 : i % 2 ? 100 : 1000, MPI_INT, 0, W);
         must(MPI_Bcast(&value, 1, MPI_INT, 0, W));
         check(value == i, "the-next");
     }
@@ -83,6 +94,13 @@ static void two_roots(void)
 static void allreduce_of_unlike_counts(void)
 {
     MPI_Allreduce(x, y, rank ? 10 : 1000, MPI_INT, MPI_SUM, W);
+    works();
+    works();
+}
+
+static void short_allreduce_of_unlike_counts(void)
+{
+    MPI_Allreduce(x, y, rank ? 10 : 100, MPI_INT, MPI_SUM, W);
     works();
     works();
 }
@@ -264,6 +282,7 @@ static void types_of_messages(void)
 }
 
 TRIALS(TRIAL(bcast_of_more, 2, "0 works*2; 1 ERR_TRUNCATE works*2"),
+       TRIAL(short_bcast_of_more, 2, "0 works*2; 1 ERR_TRUNCATE works*2"),
        {"bcast_of_more_to_three", 4, bcast_of_more,
         "0 works*2; 1 ERR_TRUNCATE works*2; 2 ERR_TRUNCATE works*2; 3 ERR_TRUNCATE works*2", 0, JOINED},
        TRIAL(long_bcast_of_more, 2, "0 works*2; 1 ERR_TRUNCATE works*2"),
@@ -273,6 +292,7 @@ TRIALS(TRIAL(bcast_of_more, 2, "0 works*2; 1 ERR_TRUNCATE works*2"),
        TRIAL(ibcast_of_more, 2, "0 works*2; 1 ERR_TRUNCATE works*2"),
        TRIAL(two_roots, 2, "on"),
        TRIAL(allreduce_of_unlike_counts, 2, "works*2"),
+       TRIAL(short_allreduce_of_unlike_counts, 2, "works*2"),
        {"allreduce_of_unlike_counts_of_four", 4, allreduce_of_unlike_counts, "works*2", 0, JOINED},
        TRIAL(allreduce_of_unlike_types, 2, "works*2"),
        TRIAL(allreduce_of_unlike_operations, 2, "works"),

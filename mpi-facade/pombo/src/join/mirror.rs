@@ -9,7 +9,6 @@
 //!
 //! A frame counts 64 bytes more than it has. The mirror always reads its connection: only so does it see the end.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
@@ -18,12 +17,13 @@ use std::thread;
 use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, ppoll};
-use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
-use pombo_kernel::{Part, Peer};
-use pombo_netdrivers::shm::{FRAME_LIMIT, RankState, Segment, Shm};
+use pombo_kernel::Peer;
+use pombo_kernel::channel::{Channel, Event};
+use pombo_netdrivers::shm::{FRAME_LIMIT, FRAMES_PER_POLL, RankState, Segment, Shm};
 
 use super::Refusal;
-use super::greeting;
+use super::frame_queue::FrameQueue;
+use super::handshake;
 use super::job_file::JobFile;
 use super::place::Place;
 use super::wire::{End, Kind, PROGRAM_WINDOW, Record, WINDOW, Wire, cost};
@@ -32,14 +32,14 @@ use crate::console::warn;
 /// The memory of a job has a ring for each two places, and it is here once for each.
 const MOST_PLACES: usize = 256;
 /// The most that the frames cost which one poll of the launcher's side takes: of all its peers.
-const POLL: usize = 64 * cost(FRAME_LIMIT);
+const POLL: usize = FRAMES_PER_POLL * cost(FRAME_LIMIT);
 /// The shortest and the longest sleep of an idle mirror, in µs: the program's frames do not wake it. Each is twice the one
 /// before.
 const SLEEPS: (u64, u64) = (50, 2000);
 
 /// Asks the launcher of a job on another machine for a place.
 pub(super) fn ask(file: &JobFile) -> Result<Place, Refusal> {
-    let (answer, wire) = greeting::ask(file)?;
+    let (answer, wire) = handshake::ask(file)?;
     let [place, places, spare, fingerprint] = Place::parse(&answer)?;
     let (number, places) = (place as usize, places as usize);
     if places > MOST_PLACES {
@@ -92,7 +92,7 @@ struct Other {
     /// What the frames to it cost that have not been passed on.
     under_way: usize,
     /// Frames from it for which the program has had no room yet.
-    frames: VecDeque<Vec<u8>>,
+    frames: FrameQueue,
     /// How it has ended, until the program is told, after these frames.
     lost: Option<End>,
     /// Whether all that the program sent to it has been taken.
@@ -163,7 +163,7 @@ impl Mirror {
                 if self.kept > PROGRAM_WINDOW + POLL {
                     return Err(ErrorKind::InvalidData.into());
                 }
-                self.others[place].frames.push_back(record.frame);
+                self.others[place].frames.push(record.frame);
             }
             Kind::Passed => {
                 let other = &mut self.others[place];
@@ -180,19 +180,11 @@ impl Mirror {
         let to = Peer(self.place as u16);
         let mut passed = 0;
         for other in &mut self.others {
-            while let Some(frame) = other.frames.front() {
+            passed += match &mut other.shm {
+                Some(shm) => other.frames.send(shm, to)?,
                 // From a place where nobody is, nothing is for the program.
-                if let Some(shm) = &mut other.shm {
-                    match shm.try_send(to, Cookie::COPY, &[Part::Bytes(frame)]) {
-                        // The program has ended.
-                        Ok(_) | Err(ChannelError::PeerLost(_)) => {}
-                        Err(ChannelError::Full) => break,
-                        Err(error) => return Err(io::Error::other(error)),
-                    }
-                }
-                passed += cost(frame.len());
-                other.frames.pop_front();
-            }
+                None => other.frames.clear(),
+            };
         }
         self.kept -= passed;
         if passed > 0 && !self.is_closed {
@@ -272,10 +264,7 @@ impl Mirror {
         };
         let polled = shm.poll(|event| match event {
             Event::Arrival(frame) if !frame.refuse() => {
-                *under_way += cost(frame.len());
-                wire.add(Kind::Frame, place, 0, |to| {
-                    frame.for_each_chunk(0, frame.len(), |piece| to.extend(piece));
-                });
+                *under_way += wire.add_frame(place, &frame);
             }
             Event::PeerLost(peer) => *is_drained |= peer.index() == self.place,
             _ => {}

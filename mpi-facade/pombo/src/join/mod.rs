@@ -7,12 +7,13 @@
 //!
 //! On another machine `pombo join` has a memory like the job's, in which it stands for all others (`mirror`), and a thread of
 //! the launcher stands for the program in the job's memory (`proxy`). Frames go from one to the other over a connection
-//! (`wire`) that begins with a proof of the key (`greeting`). When it ends, the process counts as dead for the job, and is
+//! (`wire`) that begins with a proof of the key (`handshake`). When it ends, the process counts as dead for the job, and is
 //! ended before it can act on what it does not hear any more.
 
 mod events;
 mod far_listener;
-mod greeting;
+mod frame_queue;
+mod handshake;
 mod job_file;
 mod mirror;
 mod place;

@@ -29,7 +29,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const LONGEST: u64 = 100;
 
 pub(super) struct Place {
-    /// To the launcher, or to the mirror of a job on another machine. Not the program's, as processes that it starts and leaves behind would hold it too.
+    /// To the launcher, or to the mirror of a job on another machine. It is not the program's, as processes that this one
+    /// starts and leaves behind would hold it too.
     connection: UnixStream,
     /// The job's memory, or its mirror.
     memory: OwnedFd,

@@ -9,7 +9,6 @@
 //!
 //! A frame counts 64 bytes more than it has.
 
-use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd};
@@ -18,18 +17,19 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event, WaitSet};
-use pombo_kernel::{Part, Peer};
-use pombo_netdrivers::shm::{FRAME_LIMIT, RankState, Segment, Shm};
+use pombo_kernel::Peer;
+use pombo_kernel::channel::{Arrival, Channel, Event, WaitSet};
+use pombo_netdrivers::shm::{FRAME_LIMIT, FRAMES_PER_PEER, RankState, Segment, Shm};
 
-use super::greeting::{self, Joiner};
+use super::frame_queue::FrameQueue;
+use super::handshake::{self, Joiner};
 use super::job_file::JobFile;
 use super::place::Place;
 use super::wire::{End, Kind, PROGRAM_WINDOW, Record, WINDOW, Wire, cost};
 use crate::console::warn;
 
 /// The most that the frames cost which one poll takes from a peer.
-const POLL: usize = 16 * cost(FRAME_LIMIT);
+const POLL: usize = FRAMES_PER_PEER * cost(FRAME_LIMIT);
 /// The longest time until a process of the job that has attached is noticed: nothing wakes for that.
 const LOOK: Duration = Duration::from_millis(20);
 /// The same while frames wait for a process of the job and only the connections wake: for room nothing wakes then.
@@ -38,7 +38,7 @@ const SHORT_LOOK: Duration = Duration::from_millis(1);
 /// Serves a connection from another machine to its end. `proves` is held until it has proved that it knows the key.
 pub(super) fn run(stream: TcpStream, file: &JobFile, proves: Arc<TcpStream>) {
     let from = stream.peer_addr();
-    let served = greeting::greet(stream, file).and_then(|joiner| {
+    let served = handshake::accept(stream, file).and_then(|joiner| {
         drop(proves);
         joiner.map_or(Ok(()), |joiner| serve(joiner, file))
     });
@@ -104,10 +104,10 @@ struct Proxy {
 struct Other {
     /// Whether the mirror knows that it has attached.
     is_told: bool,
-    /// Frames to it.
-    frames: VecDeque<Vec<u8>>,
-    /// What they cost.
-    cost: usize,
+    /// Frames to it for which it has had no room yet.
+    frames: FrameQueue,
+    /// What these frames cost.
+    kept: usize,
 }
 
 impl Other {
@@ -173,11 +173,11 @@ impl Proxy {
             Kind::Frame => {
                 let other = self.others.get_mut(record.place);
                 let other = other.ok_or(ErrorKind::InvalidData)?;
-                other.cost += cost(record.frame.len());
-                if other.cost > WINDOW + POLL {
+                other.kept += cost(record.frame.len());
+                if other.kept > WINDOW + POLL {
                     return Err(ErrorKind::InvalidData.into());
                 }
-                other.frames.push_back(record.frame);
+                other.frames.push(record.frame);
             }
             Kind::Passed => {
                 self.under_way = self.under_way.saturating_sub(record.number as usize);
@@ -196,18 +196,9 @@ impl Proxy {
         };
         let mut any = false;
         for (place, other) in self.others.iter_mut().enumerate() {
-            let to = Peer(place as u16);
-            let mut passed = 0;
-            while let Some(frame) = other.frames.front() {
-                match shm.try_send(to, Cookie::COPY, &[Part::Bytes(frame)]) {
-                    Ok(_) | Err(ChannelError::PeerLost(_)) => passed += cost(frame.len()),
-                    Err(ChannelError::Full) => break,
-                    Err(error) => return Err(io::Error::other(error)),
-                }
-                other.frames.pop_front();
-            }
+            let passed = other.frames.send(shm, Peer(place as u16))?;
             if passed > 0 {
-                other.cost -= passed;
+                other.kept -= passed;
                 self.wire.say(Kind::Passed, place, passed as u64);
                 any = true;
             }
@@ -252,10 +243,7 @@ impl Proxy {
                 if let Some(other) = others.get_mut(place) {
                     other.tell(place, segment.fingerprint(), wire);
                 }
-                *under_way += cost(frame.len());
-                wire.add(Kind::Frame, place, 0, |to| {
-                    frame.for_each_chunk(0, frame.len(), |piece| to.extend(piece));
-                });
+                *under_way += wire.add_frame(place, &frame);
             }
             Event::PeerLost(peer) => {
                 let place = peer.index();

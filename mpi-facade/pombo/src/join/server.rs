@@ -12,7 +12,7 @@ use std::sync::Arc;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
 use super::far_listener::FarListener;
-use super::greeting::is_equal;
+use super::handshake::is_equal;
 use super::job_file::{JobFile, KEY};
 use super::places::Places;
 use super::refusal::{self, TAKEN};

@@ -8,10 +8,10 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
 
 use nix::sys::socket::{setsockopt, sockopt};
 use pombo_job::settings::HOST_TIMEOUT;
+use pombo_kernel::channel::Arrival;
 use pombo_netdrivers::shm::FRAME_LIMIT;
 use pombo_transport::authenticated::Key;
 
@@ -65,7 +65,7 @@ pub(super) const fn cost(len: usize) -> usize {
     len + OVERHEAD
 }
 
-/// One end.
+/// One end of such a connection. Nothing that it does waits.
 pub(super) struct Wire {
     stream: TcpStream,
     /// Of what is sent, and of what is received; each has the number of the next record.
@@ -108,14 +108,16 @@ impl Wire {
         self.add(kind, place, number, |_| ());
     }
 
+    /// Adds a frame from or to that place; returns what it costs.
+    pub(super) fn add_frame(&mut self, place: usize, frame: &impl Arrival) -> usize {
+        self.add(Kind::Frame, place, 0, |to| {
+            frame.for_each_chunk(0, frame.len(), |piece| to.extend(piece));
+        });
+        cost(frame.len())
+    }
+
     /// Adds a record with the frame that `write` appends.
-    pub(super) fn add(
-        &mut self,
-        kind: Kind,
-        place: usize,
-        number: u64,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) {
+    fn add(&mut self, kind: Kind, place: usize, number: u64, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.waiting.len();
         self.waiting.extend([0; LENGTH + TAG]);
         self.waiting.push(kind as u8);
@@ -188,14 +190,12 @@ impl Wire {
         if tag != next_tag(&mut self.keys[1], body) {
             return Err(forged());
         }
-        let (fields, frame) = body.split_at(FIELDS);
+        let (fields, frame) = body.split_first_chunk::<FIELDS>().ok_or_else(forged)?;
+        let [kind, low, high, number @ ..] = *fields;
         let record = Record {
-            kind: Kind::of(fields[0]).ok_or_else(forged)?,
-            place: u16::from_le_bytes([fields[1], fields[2]]).into(),
-            number: fields[3..]
-                .iter()
-                .rev()
-                .fold(0, |all, byte| all << 8 | u64::from(*byte)),
+            kind: Kind::of(kind).ok_or_else(forged)?,
+            place: u16::from_le_bytes([low, high]).into(),
+            number: u64::from_le_bytes(number),
             frame: frame.to_vec(),
         };
         self.received.drain(..end);
@@ -246,15 +246,19 @@ impl End {
     }
 }
 
-/// Makes the system give the connection up when the other machine has not answered for so long as POMBO_HOST_TIMEOUT says.
+/// Makes the system give the connection up when the other machine has not answered for so long as POMBO_HOST_TIMEOUT says, by
+/// the same times as ranks on several hosts.
 pub(super) fn watch(stream: &TcpStream) -> io::Result<()> {
     let seconds = HOST_TIMEOUT.number().map_err(io::Error::other)? as u32;
     setsockopt(stream, sockopt::KeepAlive, &true)?;
     setsockopt(stream, sockopt::TcpKeepIdle, &(seconds * 2 / 5).max(1))?;
     setsockopt(stream, sockopt::TcpKeepInterval, &(seconds / 5).max(1))?;
     setsockopt(stream, sockopt::TcpKeepCount, &3)?;
-    let limit = Duration::from_secs(seconds.into()).as_millis() as u32;
-    Ok(setsockopt(stream, sockopt::TcpUserTimeout, &limit)?)
+    Ok(setsockopt(
+        stream,
+        sockopt::TcpUserTimeout,
+        &(seconds * 1000),
+    )?)
 }
 
 fn length(bytes: &[u8; LENGTH]) -> usize {

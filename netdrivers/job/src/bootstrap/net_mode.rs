@@ -30,15 +30,10 @@ impl Net {
 
     /// Splits a value into the network and the address or interface behind it; `None` if it is invalid.
     pub(crate) fn split(text: &str) -> Option<(&str, Option<&str>)> {
-        let behind = |means: &str| text.strip_prefix(means)?.strip_prefix(':');
-        let by = ["udp", "ethernet"]
-            .into_iter()
-            .find_map(|means| Some((means, behind(means)?)));
-        match by {
-            Some((means, by)) => (!by.is_empty()).then_some((means, Some(by))),
-            None => ["auto", "shm", "udp", "ethernet"]
-                .contains(&text)
-                .then_some((text, None)),
+        match text.split_once(':') {
+            Some((means @ ("udp" | "ethernet"), by)) if !by.is_empty() => Some((means, Some(by))),
+            None if ["auto", "shm", "udp", "ethernet"].contains(&text) => Some((text, None)),
+            _ => None,
         }
     }
 

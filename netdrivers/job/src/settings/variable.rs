@@ -14,8 +14,6 @@ pub struct Variable {
     pub values: Values,
     /// The default: a value, or a description where no value could be given.
     pub default: &'static str,
-    /// Who sets it and what it means; only the tables of variables have it, as who reads a value needs none.
-    pub meaning: &'static str,
 }
 
 impl Variable {
@@ -67,16 +65,17 @@ impl Variable {
     }
 }
 
-/// `variables! { NAME: values, default text, "meaning"; .. }`: a table `VARIABLES` of [`Variable`]s, and a constant for
-/// each of them. Use it once per module.
+/// `variables! { NAME: values, default text, "meaning"; .. }`: a table `VARIABLES` of [`Variable`]s, a table `MEANINGS` for
+/// those who explain them, and a constant for each variable. Use it once per module.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __variables {
     ($($name:ident: $values:expr, default $default:expr, $meaning:literal;)*) => {
         /// All variables, in the order of the documentation.
-        pub static VARIABLES: &[$crate::settings::Variable] = &[$(
-            $crate::settings::Variable { meaning: $meaning, ..*$name },
-        )*];
+        pub static VARIABLES: &[$crate::settings::Variable] = &[$(*$name),*];
+
+        /// Who sets each of [`VARIABLES`] and what it means, in their order.
+        pub static MEANINGS: &[&str] = &[$($meaning),*];
 
         // Each has a place of its own: whoever reads one does not need the table.
         $(
@@ -85,7 +84,6 @@ macro_rules! __variables {
                 name: $crate::settings::named(concat!("POMBO_", stringify!($name), "\0")),
                 values: $values,
                 default: $default,
-                meaning: "",
             };
         )*
     };

@@ -1,4 +1,4 @@
-//! The first words on a connection from another machine: either side proves that it knows the job's key, without sending it.
+//! The handshake of a connection from another machine: either side proves that it knows the job's key, without sending it.
 //!
 //! The launcher sends [`MAGIC`] and a nonce; who joins answers with a nonce of its own and a proof, which is the BLAKE2s hash
 //! of the key and both nonces. The launcher answers with a line, as on its local socket, and a proof that covers the line. The
@@ -57,8 +57,8 @@ pub(super) struct Joiner<'a> {
     shared: Shared<'a>,
 }
 
-/// Greets whoever has connected; `None` if it does not know the key, which it is told.
-pub(super) fn greet(mut stream: TcpStream, file: &JobFile) -> io::Result<Option<Joiner<'_>>> {
+/// Answers whoever has connected; `None` if it does not know the key, which it is told.
+pub(super) fn accept(mut stream: TcpStream, file: &JobFile) -> io::Result<Option<Joiner<'_>>> {
     watch(&stream)?;
     stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     let nonce = random()?;
@@ -159,7 +159,7 @@ mod tests {
             let launcher = scope.spawn(|| {
                 let (stream, _) = listener.accept().unwrap();
                 let knows = if same { &file } else { &other };
-                let joiner = greet(stream, knows).unwrap();
+                let joiner = accept(stream, knows).unwrap();
                 joiner.map(|joiner| joiner.answer("1 2 3 4").unwrap())
             });
             let told = ask(&file).map(|(line, _)| line);
