@@ -259,8 +259,8 @@ impl<S: GranuleAccess> Mail<S> {
 }
 
 /// Takes the next frame, of the ring or, where this side looks for one, the mail. The ring comes first, as its frames tell
-/// of a mail that precedes them. Returns false if there is none. The functions get the handler: `of_frame` for a
-/// mail and for a frame without flags, `of_flagged` for the others of the ring, and rarely for those.
+/// of a mail that precedes them. Returns false if there is none. The functions get the handler: `of_frame` for frames of
+/// the ring without flags, which come in bursts, and `of_flagged` for the others, for mails, and rarely for those.
 #[inline(always)]
 pub(super) fn take_next<R: GranuleAccess, M: GranuleAccess, H>(
     ring: &mut Consumer<R>,
@@ -290,7 +290,7 @@ pub(super) fn take_next<R: GranuleAccess, M: GranuleAccess, H>(
         && (looks || is_early)
         && let Some(found) = mail.front(ring.position())?
     {
-        mail.take(found, outbound, |bytes| of_frame(handler, bytes));
+        mail.take(found, outbound, |bytes| of_flagged(handler, bytes, 0));
         return Ok(true);
     }
     // The mail was there before a frame that tells of it.
