@@ -64,7 +64,7 @@ pub struct Shm {
 /// Number of mail lines that a rank looks at: polls of a rank with more peers stay short.
 const MAIL_LINES: u32 = 4;
 /// Most frames that one poll takes from one peer before it polls the next.
-pub const FRAMES_PER_PEER: usize = 16;
+pub const FRAMES_PER_PEER: usize = 32;
 /// Most frames that one poll takes in all.
 pub const FRAMES_PER_POLL: usize = 64;
 

@@ -258,28 +258,33 @@ impl<S: GranuleAccess> Mail<S> {
     }
 }
 
-/// Takes the next frame, of the ring or, where this side looks for one, the mail. The ring comes first, as its frames tell
-/// of a mail that precedes them. Returns false if there is none. The functions get the handler: `of_frame` for a
-/// mail and for a frame without flags, `of_flagged` for the others of the ring, and rarely for those.
+/// Takes the next frame of the ring if it is there and no flag says more of it: in bursts, nearly all. Returns false without
+/// effect if not; then [`take_other`] is due.
 #[inline(always)]
-pub(super) fn take_next<R: GranuleAccess, M: GranuleAccess, H>(
+pub(super) fn take_plain<R: GranuleAccess, M: GranuleAccess>(
+    ring: &mut Consumer<R>,
+    mail: &mut Mail<M>,
+    of_frame: impl FnOnce(&[u8]),
+) -> bool {
+    ring.pop_plain(mail.ring_stamp, |bytes, flags| {
+        mail.ring_taken(flags);
+        of_frame(bytes);
+    })
+}
+
+/// Takes the next frame, of the ring or, where this side looks for one, the mail. The ring comes first, as its frames tell
+/// of a mail that precedes them. Returns false if there is none. The function gets the flags: none for a mail.
+#[inline(always)]
+pub(super) fn take_other<R: GranuleAccess, M: GranuleAccess>(
     ring: &mut Consumer<R>,
     mail: &mut Mail<M>,
     outbound: u64,
     looks: bool,
-    handler: &mut H,
-    of_frame: impl Fn(&mut H, &[u8]),
-    of_flagged: impl Fn(&mut H, &[u8], u32),
+    mut of_frame: impl FnMut(&[u8], u32),
 ) -> Result<bool, RingError> {
-    if ring.pop_plain(mail.ring_stamp, |bytes, flags| {
-        mail.ring_taken(flags);
-        of_frame(handler, bytes);
-    }) {
-        return Ok(true);
-    }
     let is_early = match ring.pop(mail.ring_stamp, &mut |bytes, flags| {
         mail.ring_taken(flags);
-        of_flagged(handler, bytes, flags & !(STAMP | INVITES));
+        of_frame(bytes, flags & !(STAMP | INVITES));
     }) {
         Ok(true) => return Ok(true),
         Ok(false) => false,
@@ -290,7 +295,7 @@ pub(super) fn take_next<R: GranuleAccess, M: GranuleAccess, H>(
         && (looks || is_early)
         && let Some(found) = mail.front(ring.position())?
     {
-        mail.take(found, outbound, |bytes| of_frame(handler, bytes));
+        mail.take(found, outbound, |bytes| of_frame(bytes, 0));
         return Ok(true);
     }
     // The mail was there before a frame that tells of it.

@@ -409,16 +409,19 @@ impl<S: GranuleAccess> Consumer<S> {
     /// written would have to return to the producer.
     #[inline(always)]
     fn prefetch(&mut self) {
-        let far = match self.streak {
-            0 => 0..0,
-            1 => 1..PREFETCH_LINES,
-            _ => PREFETCH_LINES - 1..PREFETCH_LINES,
-        };
-        for line in far {
-            let granule = self.granule() + line * LINE_GRANULES;
-            self.memory.prefetch_read(granule % S::GRANULES);
+        match self.streak {
+            0 => {}
+            1 => (1..PREFETCH_LINES).for_each(|line| self.prefetch_line(line)),
+            _ => self.prefetch_line(PREFETCH_LINES - 1),
         }
         self.streak = self.streak.saturating_add(1);
+    }
+
+    /// Prefetches so many lines ahead.
+    #[inline(always)]
+    fn prefetch_line(&self, ahead: usize) {
+        let granule = self.granule() + ahead * LINE_GRANULES;
+        self.memory.prefetch_read(granule % S::GRANULES);
     }
 
     /// Returns whether a look for another frame pays right after [`Consumer::pop`]: its word lies in the line of the last

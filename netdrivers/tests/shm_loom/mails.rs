@@ -8,7 +8,7 @@ use pombo_kernel::memory::Part;
 use crate::check;
 use crate::event_count::{AWAKE, EventCount, WaitFor};
 use crate::event_counts::ModelPark;
-use crate::mail::{Mail, Positions, take_next};
+use crate::mail::{Mail, Positions, take_other, take_plain};
 use crate::memory::Memory;
 use crate::ring::{Consumer, Producer};
 
@@ -53,13 +53,15 @@ impl Side {
     fn take(&mut self) -> Option<u8> {
         let mut number = None;
         let (ring, mail) = (&mut self.inbound, &mut self.mail);
-        let put = |number: &mut Option<u8>, bytes: &[u8]| {
+        let mut put = |bytes: &[u8]| {
             assert_eq!(bytes, [bytes[0]; LEN]);
-            *number = Some(bytes[0]);
+            number = Some(bytes[0]);
         };
-        let of_ring = |number: &mut Option<u8>, bytes: &[u8], _| put(number, bytes);
         let sent = self.outbound.position();
-        let taken = take_next(ring, mail, sent, true, &mut number, put, of_ring);
+        let taken = match take_plain(ring, mail, &mut put) {
+            true => Ok(true),
+            false => take_other(ring, mail, sent, true, |bytes, _| put(bytes)),
+        };
         assert_eq!(taken, Ok(number.is_some()));
         number
     }

@@ -8,7 +8,7 @@ use pombo_kernel::memory::Part;
 use super::ring::MappedBoards;
 use super::{Lcg, frame};
 
-use crate::shm::mail::{MAIL_LIMIT, Mail, Positions, take_next};
+use crate::shm::mail::{MAIL_LIMIT, Mail, Positions, take_other, take_plain};
 use crate::shm::ring::*;
 use crate::shm::sync::Ordering;
 
@@ -42,19 +42,12 @@ impl Side<'_> {
     fn take(&mut self, looks: bool) -> Result<Option<Vec<u8>>, RingError> {
         let (ring, mail, mut taken) = (&mut self.inbound, &mut self.mail, None);
         let sent = self.outbound.position();
-        let of_mail = |taken: &mut Option<Vec<u8>>, bytes: &[u8]| *taken = Some(bytes.to_vec());
-        let any = take_next(
-            ring,
-            mail,
-            sent,
-            looks,
-            &mut taken,
-            of_mail,
-            |taken, bytes, flags| {
+        let mut put = |bytes: &[u8]| taken = Some(bytes.to_vec());
+        let any = take_plain(ring, mail, &mut put)
+            || take_other(ring, mail, sent, looks, |bytes, flags| {
                 assert_eq!(flags, 0);
-                *taken = Some(bytes.to_vec());
-            },
-        )?;
+                put(bytes);
+            })?;
         assert_eq!(any, taken.is_some());
         Ok(taken)
     }
