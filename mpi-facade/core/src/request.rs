@@ -345,8 +345,8 @@ pub fn wait_all(
             let index = next;
             next += 1;
             // A fatal error does not wait for the other requests, which may never complete.
-            if let Some(failure) = failed
-                && errhandler::is_fatal(world, &failure)
+            if let Some(failure) =
+                failed.take_if(|failure| errhandler::is_fatal(world, failure))
             {
                 return Err(failure);
             }
@@ -451,11 +451,8 @@ fn failure_of(
     let known = message.and_then(|(peer, header)| {
         let (comm, record) = comms.of_context(header.context.get())?;
         let (source, tag) = (record.rank_of(peer), header.tag.get() as i32);
-        Some(CommError {
-            error: Error::from(error).of_message(source, Some(tag)),
-            comm,
-            handler: record.handler,
-        })
+        let error = Error::from(error).of_message(source, Some(tag));
+        Some(CommError::with_handler(error, comm, record.handler))
     });
     Some(known.unwrap_or(error.into()))
 }
