@@ -99,7 +99,7 @@ pub(crate) fn is_inactive(world: &mut World, request: Request) -> bool {
 
 /// Tests whether a request is complete, and ends it: the handle becomes null unless the request is persistent. Writes
 /// the operation's failure, if any, to `failed`.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 fn is_complete(
     world: &mut World,
     handle: &mut Request,
@@ -121,7 +121,7 @@ fn is_complete(
 }
 
 /// Ends the request [`SENT`].
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 fn end_sent(handle: &mut Request, status: Option<&mut Status>) {
     if let Some(status) = status {
         *status = Status::SENT;
@@ -130,7 +130,7 @@ fn end_sent(handle: &mut Request, status: Option<&mut Status>) {
 }
 
 /// Tests whether a request that is a ticket is complete, and ends it; the caller makes the handle null.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 fn is_ticket_complete(
     world: &mut World,
     request: Request,
@@ -209,7 +209,7 @@ fn unknown(request: Request, error: pombo_kernel::Error) -> CommError {
 
 /// Waits for one request and returns its failure. The handle becomes null if, and only if, the operation is complete
 /// and the request is not persistent.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn wait_one(
     world: &mut World,
     request: &mut Request,
@@ -226,7 +226,7 @@ pub(crate) fn wait_one(
 }
 
 /// Waits for one request. `attend` is called at intervals while polls find nothing.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 fn wait_until_over(
     world: &mut World,
     request: &mut Request,
@@ -391,7 +391,7 @@ fn test_all_inline(world: &mut World, requests: &mut [Request]) -> usize {
 }
 
 /// Writes the status of a message that was received without a request, and returns its failure.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn end_received(
     world: &mut World,
     received: &Received<MpiHeader, MpiComposition>,
@@ -404,7 +404,7 @@ pub(crate) fn end_received(
     failed.map_or(Ok(()), Err)
 }
 
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 fn write_status(
     comms: &mut Comms,
     received: bool,

@@ -135,7 +135,7 @@ impl Predefined {
     }
 
     /// Returns the bytes of an item if items are contiguous and travel as they are in memory.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn dense_size(&self) -> Option<usize> {
         (self.dense != 0).then_some(self.dense)
     }
