@@ -87,7 +87,10 @@ fn settle(world: &mut World, request: Request) -> Result<bool, CommError> {
         }
     }
     let compound = slots(world).get(request)?;
-    let (failed, over) = (compound.failed.clone(), compound.parts == [Request::NULL; 2]);
+    let (failed, over) = (
+        compound.failed.clone(),
+        compound.parts == [Request::NULL; 2],
+    );
     Ok(over || failed.is_some_and(|failure| errhandler::is_fatal(world, &failure)))
 }
 

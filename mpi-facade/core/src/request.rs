@@ -345,9 +345,7 @@ pub fn wait_all(
             let index = next;
             next += 1;
             // A fatal error does not wait for the other requests, which may never complete.
-            if let Some(failure) =
-                failed.take_if(|failure| errhandler::is_fatal(world, failure))
-            {
+            if let Some(failure) = failed.take_if(|failure| errhandler::is_fatal(world, failure)) {
                 return Err(failure);
             }
             if wanted || failed.is_some() {
