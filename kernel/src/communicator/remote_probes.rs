@@ -80,13 +80,17 @@ impl<H: Header, C: Config> ProbeQueries<H, C> {
 
     /// Returns the oldest open query after that generation that concerns a peer.
     pub(crate) fn after(&self, generation: u32, peer: Peer) -> Option<(u32, H::Pattern)> {
-        let open = self.places.iter().flatten().filter(|probe| {
-            probe.is_open()
+        let mut oldest: Option<&ProbeQuery<H, C>> = None;
+        for probe in self.places.iter().flatten() {
+            if probe.is_open()
                 && is_newer(probe.generation, generation)
                 && probe.pattern.source().is_none_or(|source| source == peer)
-        });
-        open.map(|probe| (probe.generation, probe.pattern))
-            .min_by_key(|&(open, _)| open.wrapping_sub(generation))
+                && oldest.is_none_or(|oldest| is_newer(oldest.generation, probe.generation))
+            {
+                oldest = Some(probe);
+            }
+        }
+        oldest.map(|probe| (probe.generation, probe.pattern))
     }
 
     /// Records a sender's match. Returns whether the sender keeps the message from now on, or already does.

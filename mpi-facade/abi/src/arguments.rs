@@ -231,7 +231,7 @@ impl Statuses {
     }
 
     /// Writes one status, and the error class of its operation.
-    pub(crate) fn set(&mut self, index: usize, status: &Status, failure: Option<CommError>) {
+    pub(crate) fn set(&mut self, index: usize, status: &Status, failure: Option<&CommError>) {
         let error = failure.map_or(0, |failure| failure.error.code());
         self.0.set(index, status.with_error(error));
     }

@@ -26,7 +26,7 @@ macro_rules! mpi {
             let comm = None::<pombo_mpi::constants::Comm>$(.or($arg.communicator()))*;
             $(
                 let Some($arg) = $arg.check() else {
-                    return $crate::arguments::refuse(concat!(stringify!($name), " ", stringify!($arg)), comm);
+                    return $crate::arguments::refuse(text!(stringify!($name), " ", stringify!($arg)), comm);
                 };
             )*
             // A function without arguments has no use for it.
@@ -34,7 +34,7 @@ macro_rules! mpi {
             let call = || -> Result<(), pombo_mpi::CommError> { $body };
             match call() {
                 Ok(()) => 0,
-                Err(failure) => pombo_mpi::errhandler::raise(stringify!($name), failure),
+                Err(failure) => pombo_mpi::errhandler::raise(text!(stringify!($name)), failure),
             }
         } }
     };
@@ -47,6 +47,23 @@ macro_rules! mpi {
 
         replaceable! { $name $name }
     };
+}
+
+/// `text!(part, ..)`: a text that the linker drops with the function that names it. Constants of 4, 8, 16 or 32 bytes stand
+/// together, where it drops none: such a text has a byte behind it.
+macro_rules! text {
+    ($($part:expr),+) => {
+        const { $crate::export::first_of(concat!($($part,)+ " "), concat!($($part,)+ "  ")) }
+    };
+}
+
+/// Returns a text of which the longer one has two bytes more: see [`text`].
+pub(crate) const fn first_of(longer: &'static str, longest: &'static str) -> &'static str {
+    let end = longer.len() - 1;
+    match longer.len() {
+        4 | 8 | 16 | 32 => longest.split_at(end).0,
+        _ => longer.split_at(end).0,
+    }
 }
 
 /// Makes `MPI_X` jump to another function, with registers and stack unchanged. A jump alone needs no unwind tables, and

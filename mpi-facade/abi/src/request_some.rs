@@ -59,9 +59,9 @@ impl SomeStatuses {
     /// Adds a complete request.
     pub(crate) fn add(&mut self, index: usize, status: Status, failure: Option<CommError>) {
         self.indices.set(self.count, index as c_int);
-        self.statuses.set(self.count, &status, failure);
+        self.statuses.set(self.count, &status, failure.as_ref());
         self.count += 1;
-        self.failed = self.failed.or(failure);
+        self.failed = self.failed.take().or(failure);
     }
 
     /// Adds the complete requests from `first` on.

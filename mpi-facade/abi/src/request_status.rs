@@ -26,8 +26,8 @@ impl AllStatuses {
     }
 
     fn add(&mut self, index: usize, status: &Status, failure: Option<CommError>) {
-        self.statuses.set(index, status, failure);
-        self.failed = self.failed.or(failure);
+        self.statuses.set(index, status, failure.as_ref());
+        self.failed = self.failed.take().or(failure);
     }
 
     fn end(self) -> Result<(), CommError> {

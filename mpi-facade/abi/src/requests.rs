@@ -46,8 +46,8 @@ mpi! {
         let mut statuses = Statuses::of(requests.len(), array_of_statuses);
         let (mut failed, wanted) = (None, statuses.are_wanted());
         request::wait_all(requests, wanted, |index, status, failure| {
-            statuses.set(index, status, failure);
-            failed = failed.or(failure);
+            statuses.set(index, status, failure.as_ref());
+            failed = failed.take().or(failure);
         })?;
         failed.map_or(Ok(()), |failure| Err(in_status(failure)))
     }

@@ -411,10 +411,9 @@ impl Comms {
     #[cold]
     pub(crate) fn noted(&mut self, failure: CommError) -> CommError {
         match self.at(place(failure.comm)) {
-            Some(record) if failure.handler == Errhandler::NULL => CommError {
-                handler: record.handler,
-                ..failure
-            },
+            Some(record) if failure.handler == Errhandler::NULL => {
+                CommError::with_handler(failure.error, failure.comm, record.handler)
+            }
             _ => failure,
         }
     }

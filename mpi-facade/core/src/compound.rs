@@ -80,14 +80,17 @@ fn settle(world: &mut World, request: Request) -> Result<bool, CommError> {
         let compound = slots(world).get(request)?;
         compound.parts[part] = under_way;
         if let RequestState::Failed(failure) = standing {
-            compound.failed = compound.failed.or(Some(failure));
+            compound.failed.get_or_insert(failure);
         }
         if part == 0 && under_way == Request::NULL {
             compound.status = status;
         }
     }
     let compound = slots(world).get(request)?;
-    let (failed, over) = (compound.failed, compound.parts == [Request::NULL; 2]);
+    let (failed, over) = (
+        compound.failed.clone(),
+        compound.parts == [Request::NULL; 2],
+    );
     Ok(over || failed.is_some_and(|failure| errhandler::is_fatal(world, &failure)))
 }
 
@@ -110,7 +113,7 @@ fn peek(
     }
     let compound = slots(world).get(request)?;
     *status = compound.status;
-    let failed = compound.failed;
+    let failed = compound.failed.clone();
     Ok(failed.map_or(RequestState::Complete, RequestState::Failed))
 }
 

@@ -138,11 +138,7 @@ pub fn call(comm: Comm, code: c_int) -> Result<(), CommError> {
     let error = Error::Program { code };
     raise(
         "MPI_Comm_call_errhandler",
-        CommError {
-            error,
-            comm,
-            handler,
-        },
+        CommError::with_handler(error, comm, handler),
     );
     Ok(())
 }
@@ -173,7 +169,7 @@ pub fn in_status(first: CommError) -> CommError {
         name: "requests",
         must: "looked at one by one: the statuses say which of them failed",
     };
-    CommError { error, ..first }
+    CommError::with_handler(error, first.comm, first.handler)
 }
 
 /// Sets a communicator's error handler.
@@ -202,7 +198,7 @@ pub fn get_handler(comm: Comm) -> Result<Errhandler, CommError> {
 
 /// Returns whether the error ends the program.
 pub(crate) fn is_fatal(world: &mut World, failure: &CommError) -> bool {
-    aborts(world.objects.comms.noted(*failure).handler)
+    aborts(world.objects.comms.noted(failure.clone()).handler)
 }
 
 /// Returns the handler and the communicator that has it: `MPI_COMM_SELF` for an unknown communicator. Outside of the

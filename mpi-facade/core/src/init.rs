@@ -136,6 +136,10 @@ pub fn finalize() -> Result<(), CommError> {
         if let Some(launcher) = &mut world.launcher {
             launcher.finish();
         }
+        // Without diagnostics its memory stays until the process ends: what gives it back is as long as a small program's
+        // other steps of an end together.
+        #[cfg(not(feature = "diagnostics"))]
+        core::mem::forget(world);
     }
     Ok(())
 }

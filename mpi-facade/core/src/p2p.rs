@@ -19,7 +19,7 @@ use pombo_kernel::Error::NoCredit;
 use pombo_kernel::{Mode, Peer};
 
 /// Sends and waits, as `MPI_Send` and `MPI_Ssend`.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub fn send(
     mode: Mode,
     buf: UserAddress<'_>,
@@ -62,7 +62,7 @@ fn send_in_turn(
 
 /// Calls a function that sends and waits. Without rendezvous a message is refused while its receiver has no room for it:
 /// it is sent again when there may be room.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn with_room(
     world: &mut World,
     mut send: impl FnMut(&mut World) -> Result<(), CommError>,
@@ -273,7 +273,7 @@ pub fn exchange(
 }
 
 /// Receives while a send is under way, and waits for both.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn receive_beside(
     mut outgoing: Posted<'_>,
     receive: Side<'_>,
@@ -374,7 +374,7 @@ pub(crate) fn post_checked_send(
     post_message(world, message, comm, mode)
 }
 
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 fn post_message<'w>(
     world: &'w mut World,
     (peer, header, region): CheckedSend,
@@ -398,7 +398,7 @@ fn post_message<'w>(
 }
 
 /// Returns a send's data and destination; `None` to `MPI_PROC_NULL`.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn check_send(
     world: &mut World,
     buf: UserAddress<'_>,
@@ -441,7 +441,7 @@ pub(crate) fn post_receive<'w>(
 }
 
 /// Posts a receive as [`post_receive`] does, inlined into calls of which programs make many in a row.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 fn post_here<'w>(
     world: &'w mut World,
     buf: UserAddress<'_>,
@@ -459,7 +459,7 @@ fn post_here<'w>(
 }
 
 /// Returns a receive's pattern and buffer; `None` from `MPI_PROC_NULL`.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn check_receive(
     world: &mut World,
     buf: UserAddress<'_>,

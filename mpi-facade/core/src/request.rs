@@ -99,7 +99,7 @@ pub(crate) fn is_inactive(world: &mut World, request: Request) -> bool {
 
 /// Tests whether a request is complete, and ends it: the handle becomes null unless the request is persistent. Writes
 /// the operation's failure, if any, to `failed`.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 fn is_complete(
     world: &mut World,
     handle: &mut Request,
@@ -121,7 +121,7 @@ fn is_complete(
 }
 
 /// Ends the request [`SENT`].
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 fn end_sent(handle: &mut Request, status: Option<&mut Status>) {
     if let Some(status) = status {
         *status = Status::SENT;
@@ -130,7 +130,7 @@ fn end_sent(handle: &mut Request, status: Option<&mut Status>) {
 }
 
 /// Tests whether a request that is a ticket is complete, and ends it; the caller makes the handle null.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 fn is_ticket_complete(
     world: &mut World,
     request: Request,
@@ -209,7 +209,7 @@ fn unknown(request: Request, error: pombo_kernel::Error) -> CommError {
 
 /// Waits for one request and returns its failure. The handle becomes null if, and only if, the operation is complete
 /// and the request is not persistent.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn wait_one(
     world: &mut World,
     request: &mut Request,
@@ -226,7 +226,7 @@ pub(crate) fn wait_one(
 }
 
 /// Waits for one request. `attend` is called at intervals while polls find nothing.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 fn wait_until_over(
     world: &mut World,
     request: &mut Request,
@@ -345,9 +345,7 @@ pub fn wait_all(
             let index = next;
             next += 1;
             // A fatal error does not wait for the other requests, which may never complete.
-            if let Some(failure) = failed
-                && errhandler::is_fatal(world, &failure)
-            {
+            if let Some(failure) = failed.take_if(|failure| errhandler::is_fatal(world, failure)) {
                 return Err(failure);
             }
             if wanted || failed.is_some() {
@@ -391,7 +389,7 @@ fn test_all_inline(world: &mut World, requests: &mut [Request]) -> usize {
 }
 
 /// Writes the status of a message that was received without a request, and returns its failure.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn end_received(
     world: &mut World,
     received: &Received<MpiHeader, MpiComposition>,
@@ -404,7 +402,7 @@ pub(crate) fn end_received(
     failed.map_or(Ok(()), Err)
 }
 
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 fn write_status(
     comms: &mut Comms,
     received: bool,
@@ -451,11 +449,8 @@ fn failure_of(
     let known = message.and_then(|(peer, header)| {
         let (comm, record) = comms.of_context(header.context.get())?;
         let (source, tag) = (record.rank_of(peer), header.tag.get() as i32);
-        Some(CommError {
-            error: Error::from(error).of_message(source, Some(tag)),
-            comm,
-            handler: record.handler,
-        })
+        let error = Error::from(error).of_message(source, Some(tag));
+        Some(CommError::with_handler(error, comm, record.handler))
     });
     Some(known.unwrap_or(error.into()))
 }

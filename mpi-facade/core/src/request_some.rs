@@ -10,7 +10,7 @@ use crate::status::Status;
 use pombo_kernel::Ticket;
 
 /// The result of testing several requests.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Completion {
     /// None of them is active.
     NoneActive,

@@ -108,7 +108,7 @@ pub fn get_status(
                 }
             }
         }
-        if let (Completion::Pending, 0) = (seen, first) {
+        if let (Completion::Pending, 0) = (&seen, first) {
             world.test_backoff()?;
         }
         Ok(seen)

@@ -46,7 +46,7 @@ impl<'m> UserAddress<'m> {
     }
 
     /// Checks the arguments of a point-to-point call and returns the region.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn checked(
         self,
         datatypes: &Datatypes,
@@ -79,7 +79,7 @@ impl<'m> UserAddress<'m> {
     }
 
     /// Checks that items of that shape may be at this address.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn present(self, items: usize, shape: &Shape) -> Result<(), Error> {
         match shape.gaps() {
             None => match present(self.0, items) {
@@ -93,7 +93,7 @@ impl<'m> UserAddress<'m> {
 
     /// Returns the region of `items` items, at most those that the call's count and datatype name. An operation that
     /// borrows the library's own memory keeps it as long as the region is lent.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn region(self, items: usize, shape: Shape) -> Region {
         // SAFETY: the C caller has promised items there until the operation is complete (see the type), and its calls
         // ask for at most those of count and datatype; an operation owns the library's own memory that it lends.
@@ -163,7 +163,7 @@ impl Region {
     /// # Safety
     /// `items` items of that shape are at `base` and stay valid until the operation that borrows this region is
     /// complete: readable and initialised for a send, writable for a receive, and not written by others meanwhile.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) unsafe fn new(base: *mut c_void, items: usize, shape: Shape) -> Self {
         let base = base.cast();
         match shape.into_gaps() {
@@ -252,7 +252,7 @@ impl Region {
             .map_or(Region::nothing(), |base| Region::dense(base, len))
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn dense(base: *mut u8, len: usize) -> Region {
         let layout = None;
         Region { base, len, layout }
@@ -268,7 +268,7 @@ impl Region {
     }
 
     /// Returns the address of that data byte, if all data is contiguous.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn in_one_piece(&self, offset: usize) -> Option<*mut u8> {
         self.is_dense().then(|| self.base.wrapping_add(offset))
     }
@@ -384,7 +384,7 @@ pub(crate) enum Verdict {
 }
 
 impl Operand {
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn of(region: &Region) -> Self {
         Operand {
             base: region.base,
@@ -396,14 +396,14 @@ impl Operand {
     }
 
     /// Returns the number of values that both sides have.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn values<T>(&self, inout: &Operand) -> usize {
         self.bytes.min(inout.bytes) / size_of::<T>()
     }
 
     /// Applies `inout[i] = f(self[i], inout[i])`. It reads and writes without alignment, which costs nothing on the
     /// supported targets and allows vector instructions for whatever address C passes.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn zip<T: FromBytes>(self, inout: Operand, f: impl Fn(T, T) -> T) {
         let (input, output) = (self.base.cast::<T>(), inout.base.cast::<T>());
         for i in 0..self.values::<T>(&inout) {
@@ -417,7 +417,7 @@ impl Operand {
     }
 
     /// As [`Operand::zip`], as many values at a time as a `V` holds, and the rest one by one.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn zip_vectors<V: FromBytes, T: FromBytes>(
         self,
         inout: Operand,
@@ -436,7 +436,7 @@ impl Operand {
 
     /// Replaces, keeps or merges each pair of value and index in `inout`, as `judge` decides by the values. Only data
     /// is accessed, never the padding between or behind.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn zip_pairs<V: FromBytes + Copy, I: FromBytes + Copy>(
         self,
         inout: Operand,
@@ -482,7 +482,7 @@ impl Operand {
 ///
 /// # Safety
 /// The requirements are those of `copy_nonoverlapping`, or of `copy` if the two may overlap.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 unsafe fn copy<const OVERLAPS: bool>(from: *const u8, to: *mut u8, len: usize) {
     type Word = MaybeUninit<u64>;
     const WORD: usize = size_of::<Word>();
@@ -514,7 +514,7 @@ impl Source for Region {
         self.piece(offset, len).map(<*mut u8>::cast_const)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn copy_out(&self, offset: usize, into: &mut [u8]) {
         let len = into.len().min(self.bytes().saturating_sub(offset));
         let to = into.as_mut_ptr();
@@ -561,7 +561,7 @@ impl Sink for Region {
         Some(unsafe { slice::from_raw_parts_mut(start.cast(), len) })
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn copy_in(&mut self, offset: usize, bytes: &[u8]) {
         let len = bytes.len().min(self.bytes().saturating_sub(offset));
         let from = bytes.as_ptr();

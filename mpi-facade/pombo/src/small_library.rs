@@ -21,7 +21,7 @@ const CODE: [&str; 4] = [
     "-C",
     "relocation-model=static",
     "-C",
-    "llvm-args=-inline-threshold=2",
+    "llvm-args=-inline-threshold=10",
 ];
 
 /// Returns the words behind `cargo` that build the library with these features, to be run in Pombo's sources.
@@ -65,7 +65,7 @@ mod tests {
         let words = cargo_words("", "target/x").join(" ");
         assert!(!words.contains("--features"), "{words}");
         assert!(words.ends_with(
-            "--target-dir target/x -- -C relocation-model=static -C llvm-args=-inline-threshold=2"
+            "--target-dir target/x -- -C relocation-model=static -C llvm-args=-inline-threshold=10"
         ));
         assert!(cargo_words("a,b", "x").join(" ").contains("--features a,b"));
     }

@@ -4,6 +4,7 @@ use pombo_kernel::channel::{Arrival, CopyTarget, Event, FrameHandler};
 use pombo_kernel::header::Peer;
 
 use super::cma::RemoteBuffer;
+use crate::tuning::FAST_PATHS;
 use pombo_transport::ContiguousFrame;
 
 /// A frame that arrived.
@@ -101,7 +102,7 @@ impl<T: FrameHandler> EventHandler for FrameHandlerAdapter<'_, T> {
 
     #[inline(always)]
     fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
-        self.0.take(from, frame)
+        FAST_PATHS && self.0.take(from, frame)
     }
 
     #[inline(always)]

@@ -438,11 +438,12 @@ fn advance(
     step: fn(&mut Neighbourhood, &mut World) -> Option<Result<(), CommError>>,
 ) -> Result<Option<Result<(), CommError>>, CommError> {
     let operation = slots(world).get(request)?;
-    if let Some(over) = operation.over {
-        return Ok(Some(over));
+    if operation.over.is_some() {
+        return Ok(operation.over.clone());
     }
     let mut taken = Neighbourhood {
         posted: core::mem::take(&mut operation.posted),
+        over: None,
         ..*operation
     };
     let over = step(&mut taken, world);
@@ -450,7 +451,7 @@ fn advance(
         world.objects.comms.settled(taken.context);
     }
     taken.over = over.map(|result| result.map_err(|failure| world.objects.comms.noted(failure)));
-    let over = taken.over;
+    let over = taken.over.clone();
     *slots(world).get(request)? = taken;
     Ok(over)
 }

@@ -247,7 +247,9 @@ fn peek(
         Some(Slot {
             state: State::Over(failure),
             ..
-        }) => Ok(failure.map_or(RequestState::Complete, RequestState::Failed)),
+        }) => Ok(failure
+            .clone()
+            .map_or(RequestState::Complete, RequestState::Failed)),
         Some(_) => Ok(RequestState::Pending),
     }
 }

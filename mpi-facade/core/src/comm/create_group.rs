@@ -55,11 +55,8 @@ pub fn create_group(comm: Comm, group: Group, tag: c_int) -> Result<Comm, CommEr
     if !is_member {
         return Ok(Comm::NULL);
     }
-    let agreed = agree_among(peers.clone(), handler, tag).map_err(|failure| CommError {
-        comm,
-        handler: Errhandler::NULL,
-        ..failure
-    })?;
+    let agreed = agree_among(peers.clone(), handler, tag)
+        .map_err(|failure| CommError::new(failure.error, comm))?;
     world::with(|world| Ok(make(world, peers.to_vec(), handler, agreed)))
 }
 

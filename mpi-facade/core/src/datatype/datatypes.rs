@@ -53,7 +53,7 @@ impl Datatypes {
     }
 
     /// Returns the shape of a datatype's items, for communication.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn shape(&self, datatype: Datatype) -> Result<Shape, Error> {
         match predefined(datatype).and_then(|known| known.dense_size()) {
             Some(size) => Ok(Shape::dense(size)),

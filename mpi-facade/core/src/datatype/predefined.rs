@@ -16,7 +16,7 @@ pub struct Predefined {
     /// The machine type of each part.
     pub element: Element,
     /// Bytes of an item if items are contiguous and travel as they are in memory, else 0.
-    dense: usize,
+    dense: u8,
 }
 
 /// The families of the standard's table of reduction operations, and the composition of their members.
@@ -127,7 +127,8 @@ impl Predefined {
     const fn complete(mut self) -> Self {
         let is_converted = HETEROGENEOUS && self.element.size() > 1;
         self.dense = if self.is_dense() && !is_converted {
-            self.size()
+            // At most 32.
+            self.size() as u8
         } else {
             0
         };
@@ -135,9 +136,9 @@ impl Predefined {
     }
 
     /// Returns the bytes of an item if items are contiguous and travel as they are in memory.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn dense_size(&self) -> Option<usize> {
-        (self.dense != 0).then_some(self.dense)
+        (self.dense != 0).then_some(usize::from(self.dense))
     }
 
     /// Returns whether items are contiguous, so that any number of them is one run of bytes.

@@ -19,7 +19,7 @@ impl Shape {
     pub(crate) const BYTE: Shape = Shape::dense(1);
 
     /// Returns the shape of contiguous items.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) const fn dense(size: usize) -> Self {
         Shape { size, gaps: None }
     }
@@ -36,13 +36,13 @@ impl Shape {
     }
 
     /// Returns the layout of items that are not contiguous.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn gaps(&self) -> Option<&Rc<TypeLayout>> {
         self.gaps.as_ref()
     }
 
     /// Returns the bytes of an item if items are contiguous, else the layout.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn into_gaps(self) -> Result<usize, Rc<TypeLayout>> {
         match self.gaps {
             None => Ok(self.size),
@@ -83,7 +83,7 @@ impl Shape {
     }
 
     /// Checks a number of items: it must not be negative, nor give more bytes than any memory holds.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn items(&self, count: i64) -> Result<usize, Error> {
         let items = items(count)?;
         match self.size <= LARGEST_EXTENT && self.gaps.is_none() {

@@ -2,10 +2,18 @@
 
 use super::Error;
 use crate::constants::{Comm, Errhandler, MPI_COMM_SELF};
+use alloc::boxed::Box;
+use core::ops::Deref;
 
-/// An error, and the communicator whose handler receives it.
+/// An error, and the communicator whose handler receives it. It is a word, and so is a result without a value: calls pass
+/// it on often, and make it seldom.
+#[derive(Clone, Debug)]
+pub struct CommError(Box<Failure>);
+
+/// What a [`CommError`] says.
 #[derive(Clone, Copy, Debug)]
-pub struct CommError {
+#[non_exhaustive]
+pub struct Failure {
     /// The error.
     pub error: Error,
     /// The communicator.
@@ -14,14 +22,29 @@ pub struct CommError {
     pub handler: Errhandler,
 }
 
+impl Deref for CommError {
+    type Target = Failure;
+
+    fn deref(&self) -> &Failure {
+        &self.0
+    }
+}
+
 impl CommError {
     /// Creates an error of a call on that communicator.
     pub fn new(error: impl Into<Error>, comm: Comm) -> CommError {
-        CommError {
-            error: error.into(),
+        CommError::with_handler(error.into(), comm, Errhandler::NULL)
+    }
+
+    /// Creates an error of a call on that communicator, which may be freed before its handler is called.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn with_handler(error: Error, comm: Comm, handler: Errhandler) -> CommError {
+        CommError(Box::new(Failure {
+            error,
             comm,
-            handler: Errhandler::NULL,
-        }
+            handler,
+        }))
     }
 
     /// Returns a function that creates errors on `comm`.

@@ -57,7 +57,7 @@ impl Kernel {
     }
 
     /// Sends a short message if it can leave at once: see [`PointToPointExt::try_inject`].
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn send_now(
         &mut self,
         to: Peer,
@@ -91,7 +91,7 @@ impl Kernel {
         self.0.detach(ticket)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn send(
         &mut self,
         mode: Mode,
@@ -104,7 +104,7 @@ impl Kernel {
 
     /// Receives a short message that arrives soon: see [`PointToPointExt::recv_direct`]. It does not sleep: who sleeps
     /// looks for ranks that have ended first.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn receive_now(
         &mut self,
         pattern: &MpiPattern,
@@ -117,7 +117,7 @@ impl Kernel {
         self.0.recv_direct(pattern, into, polls.min(self.1))
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn receive(&mut self, pattern: MpiPattern, into: Region) -> Result<Ticket, Error> {
         Ok(self.0.irecv_inline(pattern, into)?)
     }
@@ -156,7 +156,7 @@ impl Kernel {
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn look(
         &mut self,
         ticket: Ticket,
@@ -164,7 +164,7 @@ impl Kernel {
         self.0.peek(ticket)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn claim(
         &mut self,
         ticket: Ticket,
@@ -172,7 +172,7 @@ impl Kernel {
         self.0.claim(ticket)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn take_completed(&mut self, ticket: Ticket) -> Option<MpiHeader> {
         self.0.claim_header(ticket)
     }

@@ -20,7 +20,7 @@ pub(crate) struct Posted<'w> {
 
 impl<'w> Posted<'w> {
     /// Lends memory for a send on a communicator.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn send(
         world: &'w mut World,
         mode: Mode,
@@ -34,7 +34,7 @@ impl<'w> Posted<'w> {
     }
 
     /// Lends memory for a receive on a communicator.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn receive(
         world: &'w mut World,
         pattern: MpiPattern,
@@ -45,7 +45,7 @@ impl<'w> Posted<'w> {
         Self::of(world, posted, comm)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn of(world: &'w mut World, posted: Result<Ticket, Error>, comm: Comm) -> Self {
         match posted {
             Ok(ticket) => {
@@ -72,7 +72,7 @@ impl<'w> Posted<'w> {
     }
 
     /// Returns an operation that is complete from the start, see [`request`].
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn over(world: &'w mut World, request: Request) -> Self {
         Posted { world, request }
     }
@@ -88,7 +88,7 @@ impl<'w> Posted<'w> {
     }
 
     /// Returns the operation, or the failure of a refused one.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn begun(self) -> Result<Self, CommError> {
         if self.request == Request::NULL {
             return Err(self.refused());
@@ -103,19 +103,19 @@ impl<'w> Posted<'w> {
     }
 
     /// Returns the world, for another post of the same call.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn world(&mut self) -> &mut World {
         self.world
     }
 
     /// Makes the operation the program's request.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn hand_out(self) -> Request {
         ManuallyDrop::new(self).request
     }
 
     /// Waits for the end of a send, which has no status.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn wait_sent(self) -> Result<(), CommError> {
         match self.request {
             request::SENT => {
@@ -134,7 +134,7 @@ impl<'w> Posted<'w> {
 }
 
 impl Drop for Posted<'_> {
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn drop(&mut self) {
         // The handle of a completed operation is null.
         if self.request != Request::NULL {

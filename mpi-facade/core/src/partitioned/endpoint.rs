@@ -339,7 +339,7 @@ impl Endpoint {
             Side::Receive if self.rank == MPI_PROC_NULL => Status::PROC_NULL,
             Side::Receive => Status::received(self.rank, self.tag, self.buffer.bytes()),
         };
-        match self.failed {
+        match self.failed.clone() {
             None => RequestState::Complete,
             Some(failure) => RequestState::Failed(failure),
         }
@@ -399,11 +399,7 @@ impl Endpoint {
 
     /// Returns an error of the request's communicator.
     pub(super) fn failure(&self, error: Error) -> CommError {
-        CommError {
-            error,
-            comm: self.comm,
-            handler: self.handler,
-        }
+        CommError::with_handler(error, self.comm, self.handler)
     }
 
     /// Notes the first failure of the operation.

@@ -141,12 +141,12 @@ impl Meeting {
     /// Progresses the offer; returns the messages of a start once they are known.
     pub(super) fn poll(&mut self, world: &mut World) -> Result<Option<Messages>, CommError> {
         if self.request == Request::NULL {
-            return self.failed.map_or(Ok(self.messages), Err);
+            return self.failed.clone().map_or(Ok(self.messages), Err);
         }
         match test_one(world, &mut self.request, &mut { Status::EMPTY })? {
             RequestState::Pending => {}
             RequestState::Failed(failure) => {
-                self.failed = Some(failure);
+                self.failed = Some(failure.clone());
                 return Err(failure);
             }
             RequestState::Complete if self.messages.is_none() => {

@@ -25,7 +25,7 @@ pub(crate) fn ticket(request: Request) -> Option<Ticket> {
 }
 
 /// The state of a request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum RequestState {
     /// It is not complete.
     Pending,

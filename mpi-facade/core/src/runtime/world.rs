@@ -287,6 +287,8 @@ pub(crate) fn absent() -> CommError {
 }
 
 /// Begins the world, with that level of thread support.
+#[cold]
+#[inline(never)]
 pub(crate) fn begin(world: World, threads: c_int) {
     // A child process is not part of the job: it would corrupt the queues of the rank, whose memory it shares.
     in_children(forked);
