@@ -28,6 +28,8 @@ mod harness;
 mod jobs;
 #[path = "hosts/join.rs"]
 mod join;
+#[path = "hosts/join_hosts.rs"]
+mod join_hosts;
 #[path = "hosts/pnet.rs"]
 mod pnet;
 #[path = "hosts/slurm.rs"]

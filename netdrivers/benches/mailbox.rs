@@ -1,11 +1,19 @@
 //! What mailboxes cost above the kernel: round trips of 9 bytes and of 1 MiB between two threads over shared memory,
 //! interleaved with the kernel's own, as ratios of medians and of the least times. `cargo bench -p pombo-netdrivers --bench mailbox`. With the
 //! argument `kernel` or `mailboxes` one thread plays both ends, for a count of instructions.
+//!
+//! With a receiver thread at each end a round trip has four spinning threads. Two processors show its half all the same,
+//! with two threads: a program posts to a mailbox of its own process and retrieves, while the receiver thread runs on the
+//! other processor. It posts against the receiver thread, the frame goes through the ring to the other processor, and the
+//! receiver thread hands it back across: the same steps, with the same lines from one processor to the other, as from one
+//! process to another. So this is measured, and the hop is the difference: it less the kernel's half of a round trip, of
+//! the same turns. A turn with receiver threads at one end (three threads) and at both (four) stands beside it: what they
+//! take more is the system's switching.
 
 use pombo_kernel::prelude::*;
 use pombo_netdrivers::mailbox::{Mailbox, Mailboxes, Mailing, Message, SizeClasses};
 use pombo_netdrivers::shm::{Segment, Shm};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 header! { struct Plain { tag: U32 } }
@@ -158,6 +166,54 @@ fn mailboxes() -> ([Rank; 2], [Pair; 2]) {
     (ranks, pairs)
 }
 
+/// Posts to a mailbox of the same process and retrieves; returns nanoseconds for each message.
+fn to_itself(own: &Mailbox<Shm>) -> f64 {
+    let (mut sent, mut got) = (Message::new(), Message::new());
+    sent.pack(1_u64);
+    let start = Instant::now();
+    for _ in 0..SHORT_TRIPS {
+        own.post(&mut sent).expect("posted");
+        own.retrieve(&mut got).expect("retrieved");
+    }
+    start.elapsed().as_nanos() as f64 / SHORT_TRIPS as f64
+}
+
+/// Returns nanoseconds that a cache line takes from one thread to the other.
+fn line() -> f64 {
+    let turn = AtomicUsize::new(0);
+    let play = |first: usize| {
+        for trip in 0..SHORT_TRIPS {
+            while turn.load(Ordering::Acquire) != 2 * trip + first {
+                std::hint::spin_loop();
+            }
+            turn.store(2 * trip + first + 1, Ordering::Release);
+        }
+    };
+    timed(SHORT_TRIPS, || play(0), || play(1))
+}
+
+/// Runs `f` while a thread receives for these processes.
+fn with_receivers<R>(ranks: &[Rank], f: impl FnOnce() -> R) -> R {
+    let (is_over, begun) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for (number, rank) in ranks.iter().enumerate() {
+            let (is_over, begun) = (&is_over, &begun);
+            let is_over = move || {
+                begun.fetch_or(1 << number, Ordering::AcqRel);
+                is_over.load(Ordering::Acquire)
+            };
+            scope.spawn(move || rank.serve(is_over).expect("the channel works"));
+        }
+        while begun.load(Ordering::Acquire) + 1 != 1 << ranks.len() {
+            std::thread::yield_now();
+        }
+        let result = f();
+        is_over.store(true, Ordering::Release);
+        ranks.iter().for_each(Rank::wake);
+        result
+    })
+}
+
 /// Returns the median and the least.
 fn typical(mut times: Vec<f64>) -> [f64; 2] {
     times.sort_by(f64::total_cmp);
@@ -203,19 +259,35 @@ fn main() {
     let [short_kernel, short_mail, long_kernel, long_mail] = times.map(typical);
     print("9 bytes, half a round trip", short_kernel, short_mail);
     print("1 MiB, half a round trip", long_kernel, long_mail);
-    let is_over = AtomicBool::new(false);
-    let mut received = Vec::new();
-    std::thread::scope(|scope| {
-        for rank in &ranks {
-            let is_over = || is_over.load(Ordering::Acquire);
-            scope.spawn(move || rank.serve(is_over).expect("the channel works"));
-        }
-        for _ in 0..3 {
-            received.push(short(&one, &other));
-        }
-        is_over.store(true, Ordering::Release);
-        ranks.iter().for_each(Rank::wake);
-    });
-    let what = "9 bytes, with receiver threads (four threads in all)";
-    print(what, short_kernel, typical(received));
+    let mut times = [const { Vec::new() }; 3];
+    for _ in 0..ROUNDS {
+        times[0].push(kernel(&mut comms, SHORT_TRIPS, 9));
+        times[1].push(with_receivers(&ranks[..1], || to_itself(&one.0)));
+        times[2].push(line());
+    }
+    let [own_kernel, itself, line] = times.map(typical);
+    let what =
+        "9 bytes, half a round trip with receiver threads, by a process to itself (two threads)";
+    print(what, own_kernel, itself);
+    let [hop, least_hop] = [0, 1].map(|at| itself[at] - own_kernel[at]);
+    println!(
+        "of that the hop, as a difference: {hop:.0} ns, {:.2} of the kernel; at least {least_hop:.0} ns, {:.2}; a cache line takes {:.0} ns, at least {:.0}",
+        hop / own_kernel[0],
+        least_hop / own_kernel[1],
+        line[0],
+        line[1]
+    );
+    for (receivers, what) in [
+        (
+            &ranks[1..],
+            "9 bytes, with a receiver thread at one end (three threads in all)",
+        ),
+        (
+            &ranks[..],
+            "9 bytes, with receiver threads (four threads in all)",
+        ),
+    ] {
+        let times = with_receivers(receivers, || [(); 3].map(|()| short(&one, &other)).to_vec());
+        print(what, short_kernel, typical(times));
+    }
 }

@@ -1,6 +1,7 @@
-//! A lock for threads of one process: a thread that finds it taken sleeps. `loopback` and `mailbox` use it.
+//! A lock for threads of one process: a thread that finds it taken looks again for a while, and sleeps. `loopback` and `mailbox` use it.
 
 use crate::futex;
+use crate::tuning::LOCK_SPINS;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -72,6 +73,15 @@ impl<'a> Taken<'a> {
     /// contended.
     #[cold]
     fn sleep(word: &'a AtomicU32) -> Self {
+        // Who drives a channel gives it away at once when another thread wants it.
+        for _ in 0..LOCK_SPINS {
+            if word.load(Ordering::Relaxed) == FREE
+                && let Some(taken) = Self::now(word)
+            {
+                return taken;
+            }
+            core::hint::spin_loop();
+        }
         while word.swap(CONTENDED, Ordering::Acquire) != FREE {
             futex::wait(word, CONTENDED, None);
         }

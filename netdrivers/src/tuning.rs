@@ -56,6 +56,8 @@ pub const THREAD_YIELDS: u32 = 32;
 
 // ---- Threads that share mailboxes ----------------------------------------------------------------------------------
 
+/// Looks at a lock that another thread holds before this one sleeps.
+pub const LOCK_SPINS: u32 = 200;
 /// Looks of a parked thread before its first yield: some microseconds, as the driver may just be taking its message.
 pub const PARKED_SPINS: u32 = 1000;
 /// Yields after these, before it sleeps: threads may outnumber the cores.

@@ -26,12 +26,13 @@ pub const TABLES: [&[Variable]; 2] = [settings::VARIABLES, VARIABLES];
 pub const TABLES_OF_MEANINGS: [&[&str]; 2] = [settings::MEANINGS, MEANINGS];
 
 /// The variables that only the launcher reads: its own table has their valid values, and a rank ignores them.
-pub const OF_LAUNCHER: [&str; 6] = [
+pub const OF_LAUNCHER: [&str; 7] = [
     "POMBO_LIB",
     "POMBO_CC",
     "POMBO_CXX",
     "POMBO_KILL_TIMEOUT",
     "POMBO_LAUNCHER",
+    "POMBO_JOIN_PORTS",
     "POMBO_NETWORK",
 ];
 

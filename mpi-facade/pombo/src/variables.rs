@@ -7,6 +7,8 @@ use pombo_job::settings::{Values, Variable, Verdict, variables};
 use pombo_mpi::collective::{Selection, TABLE};
 use pombo_mpi::settings;
 
+use crate::ports::{MUST as PORTS_MUST, Ports};
+
 const COMPILER: Values = Values {
     must: "a compiler",
     fits: |_| true,
@@ -26,6 +28,8 @@ variables! {
         "between asking the ranks of an ending job to stop and killing them";
     LAUNCHER: Values { must: "a port and a key", fits: |_| true }, default "",
         "set by the launcher of a job on several hosts: where its other hosts tell what their ranks wait for";
+    JOIN_PORTS: Values { must: PORTS_MUST, fits: |text| text.parse::<Ports>().is_ok() }, default "any",
+        "ports at which processes of other machines join a job by pombo join: any, none, one, or a range such as 5000:5010";
     NETWORK: Values { must: "a file of pombo measure", fits: |_| true }, default "",
         "what messages cost, by which collective operations choose their algorithms where nothing else says it";
 }

@@ -98,6 +98,6 @@ pub use bootstrap::{Excerpt, JobError, JoinError, Launcher, let_go, rank};
 pub use enter_leave::{enter, enter_mailboxes, leave, leave_groups, leave_mailboxes};
 pub use fixed_string::Text;
 pub use host_map::Hosts;
-#[cfg(feature = "hosts")]
-pub use job_channel::groups;
 pub use job_channel::{JobChannel, Joined, Traffic, WorldChannel, join};
+#[cfg(feature = "hosts")]
+pub use job_channel::{KeptPlace, groups};

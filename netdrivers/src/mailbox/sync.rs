@@ -23,6 +23,10 @@ pub(super) fn may_sleep(idle: u32) -> bool {
     idle >= NO_SLEEP_POLLS
 }
 
+/// The values of a flag, beside 0.
+const SET: u32 = 1;
+const ASLEEP: u32 = 2;
+
 /// What one parked thread sleeps on. It is set once.
 #[derive(Clone)]
 pub(super) struct Flag(Arc<AtomicU32>);
@@ -39,13 +43,14 @@ impl Flag {
 
     /// Ends the wait, or the next one.
     pub(super) fn set(&self) {
-        self.0.store(1, Ordering::Release);
-        futex::wake(&self.0, 1);
+        if self.0.swap(SET, Ordering::AcqRel) == ASLEEP {
+            futex::wake(&self.0, 1);
+        }
     }
 
     /// Waits until the flag is set, or until the deadline.
     pub(super) fn wait(&self, deadline: Option<u64>) {
-        let is_set = || self.0.load(Ordering::Acquire) != 0;
+        let is_set = || self.0.load(Ordering::Acquire) == SET;
         for round in 0..PARKED_SPINS + PARKED_YIELDS {
             if is_set() {
                 return;
@@ -60,7 +65,11 @@ impl Flag {
             if left == Some(0) {
                 return;
             }
-            futex::wait(&self.0, 0, left.map(Duration::from_nanos));
+            // If it has been set meanwhile, it stays so.
+            let _ = self
+                .0
+                .compare_exchange(0, ASLEEP, Ordering::AcqRel, Ordering::Acquire);
+            futex::wait(&self.0, ASLEEP, left.map(Duration::from_nanos));
         }
     }
 }

@@ -49,6 +49,8 @@ pub struct Shm {
     idle_polls: u32,
     /// Number of peers of which this rank may still look for mails.
     invitations: u32,
+    /// The longest frame in bytes.
+    limit: u32,
     mail_timing: MailTiming,
     pub(super) groups: Groups,
     pub(super) pending_reads: PendingReads,
@@ -95,6 +97,7 @@ impl Shm {
             blocked: Vec::with_capacity(ranks),
             idle_polls: 0,
             invitations: MAIL_LINES,
+            limit: segment.frame_limit() as u32,
             mail_timing: match FAST_PATHS {
                 true => MailTiming::measure(),
                 false => MailTiming::default(),
@@ -296,7 +299,7 @@ impl Channel for Shm {
 
     #[inline]
     fn limit(&self, _to: Peer) -> usize {
-        FRAME_LIMIT
+        self.limit as usize
     }
 
     fn supports_single_copy(&self, to: Peer, len: usize) -> bool {

@@ -21,7 +21,7 @@ pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// The same of a machine with the other byte order.
 const FOREIGN_MAGIC: u64 = MAGIC.swap_bytes();
 /// The version of the layout and of everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 13;
+pub(super) const VERSION: u64 = 14;
 
 /// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 128 GiB of the
 /// 128 TiB that a process can address.
@@ -60,6 +60,8 @@ pub(super) struct Header {
     pub(super) fingerprint: AtomicU64,
     /// The PID namespace of the ranks' processes, if they monitor each other; otherwise 0.
     pub(super) pid_namespace: AtomicU64,
+    /// The longest frame in bytes; 0: [`FRAME_LIMIT`].
+    pub(super) frame_limit: AtomicU32,
     /// A counter that every change of a rank's state increments.
     pub(super) epoch: CachePadded<AtomicU32>,
     /// The union of the processors that the ranks may run on.

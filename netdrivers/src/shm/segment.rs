@@ -10,12 +10,14 @@ use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
 use super::layout::{
-    self, Answer, BoardSlots, CHUNK, ConsumerCursor, Control, Header, LONG_FRAMES_RANKS, Layout,
-    MAGIC, REGIONS, RING, RankStatus, VERSION,
+    self, Answer, BoardSlots, CHUNK, ConsumerCursor, Control, FRAME_LIMIT, Header,
+    LONG_FRAMES_RANKS, Layout, MAGIC, REGIONS, RING, RankStatus, VERSION,
 };
 use super::long_frames::LongFrames;
 use super::read_acks::ReadAcks;
 use super::ring_memory::{MailMemory, RingMemory};
+use pombo_kernel::channel::MIN_LIMIT;
+
 use super::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::tuning::MAIL;
 use crate::wait::cpu_quota;
@@ -104,6 +106,22 @@ impl Segment {
     /// Returns the fingerprint of the ranks' composition; 0: no rank has attached yet to a segment that leaves it to them.
     pub fn fingerprint(&self) -> u64 {
         self.header().fingerprint.load(Ordering::Acquire)
+    }
+
+    /// Makes frames shorter than [`FRAME_LIMIT`]: a rank that attaches from now on sends none of more bytes. It is for who
+    /// passes them on to a network.
+    pub fn set_frame_limit(&self, limit: usize) {
+        let limit = limit.clamp(MIN_LIMIT, FRAME_LIMIT);
+        let of_segment = &self.header().frame_limit;
+        of_segment.store(limit as u32, Ordering::Relaxed);
+    }
+
+    /// Returns the length in bytes of the longest frame.
+    pub(super) fn frame_limit(&self) -> usize {
+        match self.header().frame_limit.load(Ordering::Relaxed) {
+            0 => FRAME_LIMIT,
+            limit => FRAME_LIMIT.min(limit as usize),
+        }
     }
 
     /// Returns the state of that rank.

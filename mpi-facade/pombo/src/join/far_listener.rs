@@ -1,5 +1,5 @@
-//! The launcher's socket for processes of other machines. Each that knows the key gets a thread, which is its proxy; only
-//! `server` uses it.
+//! A socket for processes of other machines, which get a thread each: that of the launcher, of which the thread is the proxy
+//! of a process that knows the key, and that of a place of a job on several hosts.
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
@@ -15,13 +15,15 @@ use std::thread;
 
 use pombo_netdrivers::udp::interfaces;
 
-use super::job_file::JobFile;
-use super::proxy;
+use crate::ports::Ports;
 
 /// Most connections that have not proved yet that they know the key.
 const MOST_PENDING: usize = 8;
 /// Most threads for these, and for those that have been closed: a thread needs some time to notice that.
 const MOST_THREADS: usize = 32;
+
+/// What serves a connection.
+pub(super) type Serve = Arc<dyn Fn(TcpStream, Arc<TcpStream>) + Send + Sync>;
 
 pub(super) struct FarListener {
     listener: TcpListener,
@@ -32,8 +34,9 @@ pub(super) struct FarListener {
 }
 
 impl FarListener {
-    /// Listens at all addresses of this machine, and returns them; `None` if it has none that others reach.
-    pub(super) fn open() -> io::Result<Option<(FarListener, Vec<SocketAddr>)>> {
+    /// Listens at all addresses of this machine, at one of these ports, and returns them; `None` if it has none that others
+    /// reach, or no port is allowed.
+    pub(super) fn open(ports: Ports) -> io::Result<Option<(FarListener, Vec<SocketAddr>)>> {
         let all = interfaces().map_err(io::Error::other)?;
         let near_only = |ip: IpAddr| matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
         let outward = all
@@ -49,7 +52,9 @@ impl FarListener {
         if ips.is_empty() {
             return Ok(None);
         }
-        let listener = TcpListener::bind((any, 0))?;
+        let Some(listener) = ports.bind(any)? else {
+            return Ok(None);
+        };
         listener.set_nonblocking(true)?;
         let port = listener.local_addr()?.port();
         let addresses = ips
@@ -64,8 +69,9 @@ impl FarListener {
         Ok(Some((far, addresses)))
     }
 
-    /// Takes new connections, few at a time.
-    pub(super) fn accept(&mut self, file: &Arc<JobFile>) {
+    /// Takes new connections, few at a time. Each is served by a thread, which holds the second of what it gets until the
+    /// process has proved that it knows the key.
+    pub(super) fn accept(&mut self, serve: &Serve) {
         for _ in 0..MOST_PENDING {
             let Ok((stream, _)) = self.listener.accept() else {
                 return;
@@ -84,16 +90,16 @@ impl FarListener {
                 self.closed.push(oldest);
             }
             // What has no thread is closed.
-            let _ = self.serve(stream, file.clone());
+            let _ = self.start(stream, serve.clone());
         }
     }
 
-    fn serve(&mut self, stream: TcpStream, file: Arc<JobFile>) -> io::Result<()> {
+    fn start(&mut self, stream: TcpStream, serve: Serve) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         let proves = Arc::new(stream.try_clone()?);
         self.pending.push_back(Arc::downgrade(&proves));
         let thread = thread::Builder::new().name("joined".into());
-        thread.spawn(move || proxy::run(stream, &file, proves))?;
+        thread.spawn(move || serve(stream, proves))?;
         Ok(())
     }
 }

@@ -6,7 +6,6 @@ use std::io;
 
 use pombo_kernel::channel::{Channel, ChannelError, Cookie};
 use pombo_kernel::{Part, Peer};
-use pombo_netdrivers::shm::Shm;
 
 use super::wire::cost;
 
@@ -23,10 +22,10 @@ impl FrameQueue {
     }
 
     /// Sends as many as the process has room for; one that has ended needs none. Returns what they cost.
-    pub(super) fn send(&mut self, shm: &mut Shm, to: Peer) -> io::Result<usize> {
+    pub(super) fn send(&mut self, channel: &mut impl Channel, to: Peer) -> io::Result<usize> {
         let mut sent = 0;
         while let Some(frame) = self.0.front() {
-            match shm.try_send(to, Cookie::COPY, &[Part::Bytes(frame)]) {
+            match channel.try_send(to, Cookie::COPY, &[Part::Bytes(frame)]) {
                 Ok(_) | Err(ChannelError::PeerLost(_)) => sent += cost(frame.len()),
                 Err(ChannelError::Full) => break,
                 Err(error) => return Err(io::Error::other(error)),

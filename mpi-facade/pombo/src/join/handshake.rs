@@ -16,7 +16,7 @@ use super::refusal;
 use super::wire::{Wire, watch};
 
 /// The version of this and of what follows stands in it.
-const MAGIC: &[u8; 13] = b"pombo-join-2\n";
+const MAGIC: &[u8; 13] = b"pombo-join-3\n";
 /// Bytes of a nonce and of a proof.
 const BLOCK: usize = 32;
 /// Bytes of the longest line of the launcher.
@@ -27,12 +27,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What both sides of a connection know.
-struct Shared<'a> {
-    key: &'a [u8; KEY],
+struct Shared {
+    key: [u8; KEY],
     nonces: [[u8; BLOCK]; 2],
 }
 
-impl Shared<'_> {
+impl Shared {
     fn hash(&self, what: &str, line: &str) -> [u8; BLOCK] {
         let mut hash = Blake2s256::new();
         hash.update(b"pombo join ");
@@ -52,13 +52,13 @@ impl Shared<'_> {
 }
 
 /// A process of another machine that knows the key.
-pub(super) struct Joiner<'a> {
+pub(super) struct Joiner {
     stream: TcpStream,
-    shared: Shared<'a>,
+    shared: Shared,
 }
 
 /// Answers whoever has connected; `None` if it does not know the key, which it is told.
-pub(super) fn accept(mut stream: TcpStream, file: &JobFile) -> io::Result<Option<Joiner<'_>>> {
+pub(super) fn accept(mut stream: TcpStream, file: &JobFile) -> io::Result<Option<Joiner>> {
     watch(&stream)?;
     stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     let nonce = random()?;
@@ -68,7 +68,7 @@ pub(super) fn accept(mut stream: TcpStream, file: &JobFile) -> io::Result<Option
     stream.read_exact(answer.as_flattened_mut())?;
     let [other, proof] = answer;
     let shared = Shared {
-        key: file.key(),
+        key: *file.key(),
         nonces: [nonce, other],
     };
     if !is_equal(&shared.hash("joiner", ""), &proof) {
@@ -78,7 +78,7 @@ pub(super) fn accept(mut stream: TcpStream, file: &JobFile) -> io::Result<Option
     Ok(Some(Joiner { stream, shared }))
 }
 
-impl Joiner<'_> {
+impl Joiner {
     /// Answers with a line, and returns the connection for records.
     pub(super) fn answer(mut self, line: &str) -> io::Result<Wire> {
         let proof = self.shared.hash("launcher", line);
@@ -88,9 +88,13 @@ impl Joiner<'_> {
     }
 }
 
-/// Asks the launcher on another machine for a place. Returns its line, and the connection for records.
-pub(super) fn ask(file: &JobFile) -> Result<(String, Wire), Refusal> {
-    let mut stream = connect(file.addresses())?;
+/// Asks for a place at an address of the job. Returns the line of the answer, and the connection for records.
+pub(super) fn ask(file: &JobFile, address: SocketAddr) -> Result<(String, Wire), Refusal> {
+    let connected = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT);
+    let mut stream = connected.map_err(|error| match error.kind() {
+        ErrorKind::ConnectionRefused => Refusal::NoLauncher,
+        _ => Refusal::Unreachable(address, error),
+    })?;
     watch(&stream)?;
     stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     let mut magic = [0; MAGIC.len()];
@@ -101,7 +105,7 @@ pub(super) fn ask(file: &JobFile) -> Result<(String, Wire), Refusal> {
     }
     stream.read_exact(&mut nonce)?;
     let shared = Shared {
-        key: file.key(),
+        key: *file.key(),
         nonces: [nonce, random()?],
     };
     stream.write_all(&shared.nonces[1])?;
@@ -120,22 +124,6 @@ pub(super) fn ask(file: &JobFile) -> Result<(String, Wire), Refusal> {
         return Err(Refusal::Impostor);
     }
     Ok((line.into(), shared.wire(stream, false)?))
-}
-
-/// Connects to the first address that answers.
-fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, Refusal> {
-    let mut last = None;
-    for address in addresses {
-        match TcpStream::connect_timeout(address, CONNECT_TIMEOUT) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = Some((*address, error)),
-        }
-    }
-    Err(match last {
-        Some((_, error)) if error.kind() == ErrorKind::ConnectionRefused => Refusal::NoLauncher,
-        Some((address, error)) => Refusal::Unreachable(address, error),
-        None => Refusal::NoLauncher,
-    })
 }
 
 /// Compares in a time that tells nothing of either.
@@ -162,7 +150,7 @@ mod tests {
                 let joiner = accept(stream, knows).unwrap();
                 joiner.map(|joiner| joiner.answer("1 2 3 4").unwrap())
             });
-            let told = ask(&file).map(|(line, _)| line);
+            let told = ask(&file, file.addresses()[0]).map(|(line, _)| line);
             assert_eq!(launcher.join().unwrap().is_some(), same);
             told
         })
@@ -187,7 +175,10 @@ mod tests {
                 stream.write_all(b"1 2 3 4\n").unwrap();
                 stream.write_all(&[2; BLOCK]).unwrap();
             });
-            assert!(matches!(ask(&file), Err(Refusal::Impostor)));
+            assert!(matches!(
+                ask(&file, file.addresses()[0]),
+                Err(Refusal::Impostor)
+            ));
         });
     }
 }

@@ -1,5 +1,5 @@
-//! The file by which processes join a running job: it names the socket of the launcher and holds the job's key. `run`
-//! writes it, `pombo join` reads it.
+//! The file by which processes join a running job: it names the sockets where its places are given, and holds the job's key.
+//! `run` writes it, `pombo join` reads it.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -9,6 +9,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use blake2::{Blake2s256, Digest};
 use nix::unistd::geteuid;
 use serde::Deserialize;
 
@@ -18,28 +19,41 @@ use crate::error::Error;
 /// Bytes of the key.
 pub(super) const KEY: usize = 32;
 
+/// The version of the file, and of what is said at those sockets.
+const VERSION: u32 = 3;
 /// Most bytes of the file that are read.
-const LONGEST: u64 = 4096;
+const LONGEST: u64 = 64 << 10;
 /// Most addresses that the file names: with as many it is shorter than what is read of it.
-const MOST_ADDRESSES: usize = 32;
+const MOST_ADDRESSES: usize = 1024;
 
 /// What a process must know to join.
 pub(super) struct JobFile {
-    /// The name of the launcher's socket in the abstract namespace, which exists as long as the launcher.
+    /// The name of the launcher's socket in the abstract namespace, which exists as long as the launcher; empty for a job on
+    /// several hosts, whose places are there.
     socket: String,
     /// The machine that it runs on, by name and by its present boot.
     host: String,
     boot: String,
-    /// The addresses at which its launcher listens for other machines.
+    /// The addresses at which its launcher listens for other machines, or those of the places of a job on several hosts.
     addresses: Vec<FarAddress>,
     key: [u8; KEY],
     /// The user who wrote the file: the only one whose launcher is believed.
     owner: u32,
 }
 
+/// What files of all versions have.
+#[derive(Deserialize)]
+struct Versioned {
+    version: Option<u32>,
+    #[serde(rename = "key")]
+    _key: String,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Contents {
+    #[serde(rename = "version")]
+    _version: u32,
     socket: String,
     host: String,
     boot: String,
@@ -51,14 +65,32 @@ struct Contents {
 
 impl JobFile {
     /// Makes up the socket's name and the key. Of the addresses it keeps as many as the file has room for.
-    pub(super) fn new(mut addresses: Vec<FarAddress>) -> Result<JobFile, Error> {
-        addresses.truncate(MOST_ADDRESSES);
+    pub(super) fn new(addresses: Vec<FarAddress>) -> Result<JobFile, Error> {
         let failed = Error::system("read random numbers");
         let (name, key): ([u8; 8], _) = random()
             .and_then(|name| Ok((name, random()?)))
             .map_err(failed)?;
+        JobFile::with(format!("pombo-join-{}", hexadecimal(&name)), addresses, key)
+    }
+
+    /// Creates that of a job on several hosts, whose places are at these addresses. The key comes from a secret that these
+    /// places know as well.
+    pub(super) fn of_several_hosts(
+        addresses: Vec<FarAddress>,
+        secret: &str,
+    ) -> Result<JobFile, Error> {
+        let key = Blake2s256::new_with_prefix(b"pombo join key ").chain_update(secret);
+        JobFile::with(String::new(), addresses, key.finalize().into())
+    }
+
+    fn with(
+        socket: String,
+        mut addresses: Vec<FarAddress>,
+        key: [u8; KEY],
+    ) -> Result<JobFile, Error> {
+        addresses.truncate(MOST_ADDRESSES);
         Ok(JobFile {
-            socket: format!("pombo-join-{}", hexadecimal(&name)),
+            socket,
             host: of_kernel("hostname")?,
             boot: of_kernel("random/boot_id")?,
             addresses,
@@ -76,7 +108,7 @@ impl JobFile {
             .collect();
         let text = format!(
             "# Whoever can read this file can join the job: pombo join FILE PROGRAM. It goes with the job.\n\
-             socket = \"{}\"\nhost = \"{}\"\nboot = \"{}\"\naddresses = [{}]\nkey = \"{}\"\n",
+             version = {VERSION}\nsocket = \"{}\"\nhost = \"{}\"\nboot = \"{}\"\naddresses = [{}]\nkey = \"{}\"\n",
             self.socket,
             self.host,
             self.boot,
@@ -100,6 +132,13 @@ impl JobFile {
         })
     }
 
+    /// Removes the file, unless another job has written its own in the meantime.
+    pub(super) fn remove(&self, path: &Path) {
+        if JobFile::read(path).is_ok_and(|file| file.key == self.key) {
+            let _ = fs::remove_file(path);
+        }
+    }
+
     /// Reads the file of a running job.
     pub(super) fn read(path: &Path) -> Result<JobFile, Error> {
         let refused = |why| Error::Join {
@@ -112,6 +151,11 @@ impl JobFile {
         let mut text = String::new();
         let read = file.take(LONGEST).read_to_string(&mut text);
         read.map_err(|_| refused(Refusal::NotAJobFile))?;
+        let versioned: Versioned =
+            toml::from_str(&text).map_err(|_| refused(Refusal::NotAJobFile))?;
+        if versioned.version != Some(VERSION) {
+            return Err(refused(Refusal::OtherVersion));
+        }
         let contents: Contents =
             toml::from_str(&text).map_err(|_| refused(Refusal::NotAJobFile))?;
         let key = bytes(&contents.key).ok_or_else(|| refused(Refusal::NotAJobFile))?;
@@ -131,12 +175,17 @@ impl JobFile {
         is_other.then_some(&self.host)
     }
 
+    /// Returns whether the job is on several hosts: then no place is in memory of the launcher's machine.
+    pub(super) fn is_of_several_hosts(&self) -> bool {
+        self.socket.is_empty()
+    }
+
     /// Returns the address of the launcher's socket.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         SocketAddr::from_abstract_name(&self.socket)
     }
 
-    /// Returns the addresses of the launcher's socket for other machines; none if its own has no network.
+    /// Returns the addresses where other machines get a place; none if the launcher's has no network.
     pub(super) fn addresses(&self) -> &[FarAddress] {
         &self.addresses
     }
@@ -200,9 +249,23 @@ mod tests {
         assert_eq!((&read.socket, read.key), (&file.socket, file.key));
         assert_eq!(read.addresses(), file.addresses());
         assert_eq!(read.other_machine(), None);
-        for wrong in ["", "socket = \"x\"\nkey = \"12\"\n", "\u{1}"] {
-            fs::write(&path, wrong).unwrap();
-            assert!(JobFile::read(&path).is_err(), "{wrong:?}");
+        let why = |text: &str| {
+            fs::write(&path, text).unwrap();
+            match JobFile::read(&path) {
+                Err(Error::Join { why, .. }) => format!("{why:?}"),
+                _ => panic!("{text:?}"),
+            }
+        };
+        let whole = fs::read_to_string(&path).unwrap();
+        let other = whole.replace(&format!("version = {VERSION}"), "version = 99");
+        for (wrong, because) in [
+            ("", "NotAJobFile"),
+            ("version = 3\nsocket = \"x\"\nkey = \"12\"\n", "NotAJobFile"),
+            ("\u{1}", "NotAJobFile"),
+            ("socket = \"x\"\nkey = \"12\"\n", "OtherVersion"),
+            (&other, "OtherVersion"),
+        ] {
+            assert_eq!(why(wrong), because, "{wrong:?}");
         }
         fs::remove_file(&path).unwrap();
         assert!(JobFile::read(&path).is_err());

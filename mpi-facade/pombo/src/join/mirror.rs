@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, ppoll};
 use pombo_kernel::Peer;
-use pombo_kernel::channel::{Channel, Event};
+use pombo_kernel::channel::{Arrival, Channel, Event};
 use pombo_netdrivers::shm::{FRAME_LIMIT, FRAMES_PER_POLL, RankState, Segment, Shm};
 
 use super::Refusal;
@@ -28,9 +28,8 @@ use super::job_file::JobFile;
 use super::place::Place;
 use super::wire::{End, Kind, PROGRAM_WINDOW, Record, WINDOW, Wire, cost};
 use crate::console::warn;
+use crate::ports::MOST_PLACES;
 
-/// The memory of a job has a ring for each two places, and it is here once for each.
-const MOST_PLACES: usize = 256;
 /// The most that the frames cost which one poll of the launcher's side takes: of all its peers.
 const POLL: usize = FRAMES_PER_POLL * cost(FRAME_LIMIT);
 /// The shortest and the longest sleep of an idle mirror, in µs: the program's frames do not wake it. Each is twice the one
@@ -39,13 +38,14 @@ const SLEEPS: (u64, u64) = (50, 2000);
 
 /// Asks the launcher of a job on another machine for a place.
 pub(super) fn ask(file: &JobFile) -> Result<Place, Refusal> {
-    let (answer, wire) = handshake::ask(file)?;
-    let [place, places, spare, fingerprint] = Place::parse(&answer)?;
-    let (number, places) = (place as usize, places as usize);
+    let (answer, wire) = ask_any(file)?;
+    let [number, places, spare, limit] = [0, 1, 2, 4].map(|at| answer[at] as usize);
+    let fingerprint = answer[3];
     if places > MOST_PLACES {
         return Err(Refusal::TooManyPlaces(MOST_PLACES));
     }
     let segment = Segment::create(places, fingerprint).map_err(io::Error::other)?;
+    segment.set_frame_limit(limit);
     // The segment's own descriptor stays with the thread.
     let memory = format!("/proc/self/fd/{}", segment.fd());
     let memory = File::options().read(true).write(true).open(memory)?.into();
@@ -57,6 +57,7 @@ pub(super) fn ask(file: &JobFile) -> Result<Place, Refusal> {
         place: number,
         wire,
         join: other,
+        frame: Vec::new(),
         kept: 0,
         is_told: false,
         end: None,
@@ -64,8 +65,35 @@ pub(super) fn ask(file: &JobFile) -> Result<Place, Refusal> {
     };
     // From here on the place is this process's.
     mirror.wire.say(Kind::Passed, number, 0);
-    let numbers = [number, places, spare as usize];
+    let numbers = [number, places, spare];
     Ok(Place::new(own, memory, numbers, Some(mirror)))
+}
+
+/// Asks at one address after the other until there is a place. A job on several hosts has one for each place.
+fn ask_any(file: &JobFile) -> Result<([u64; 5], Wire), Refusal> {
+    let mut refused = Refusal::NoLauncher;
+    let mut silent = Vec::new();
+    for address in file.addresses() {
+        if silent.contains(&address.ip()) {
+            continue;
+        }
+        let asked = handshake::ask(file, *address)
+            .and_then(|(line, wire)| Ok((Place::parse(&line)?, wire)));
+        match asked {
+            Err(why @ (Refusal::WrongKey | Refusal::Impostor)) => return Err(why),
+            Err(why @ Refusal::Unreachable(..)) => {
+                silent.push(address.ip());
+                // That there is no place says more.
+                if !matches!(refused, Refusal::Full) {
+                    refused = why;
+                }
+            }
+            Err(why @ Refusal::Full) => refused = why,
+            Err(Refusal::NoLauncher) => {}
+            asked => return asked,
+        }
+    }
+    Err(refused)
 }
 
 pub(super) struct Mirror {
@@ -75,6 +103,8 @@ pub(super) struct Mirror {
     wire: Wire,
     /// To `pombo join`, which ends it when the program has ended; this side ends it when the job has.
     join: UnixStream,
+    /// The frame that is being passed on.
+    frame: Vec<u8>,
     /// What the frames cost for which the program has had no room yet.
     kept: usize,
     /// Whether the launcher's side knows that the program has attached.
@@ -249,7 +279,7 @@ impl Mirror {
 
     /// Sends what the program has sent to that place.
     fn poll(&mut self, place: usize) -> io::Result<bool> {
-        let wire = &mut self.wire;
+        let (wire, bytes) = (&mut self.wire, &mut self.frame);
         let Other {
             shm,
             under_way,
@@ -264,7 +294,9 @@ impl Mirror {
         };
         let polled = shm.poll(|event| match event {
             Event::Arrival(frame) if !frame.refuse() => {
-                *under_way += wire.add_frame(place, &frame);
+                bytes.clear();
+                frame.for_each_chunk(0, frame.len(), |piece| bytes.extend(piece));
+                *under_way += wire.add_frame(place, bytes);
             }
             Event::PeerLost(peer) => *is_drained |= peer.index() == self.place,
             _ => {}

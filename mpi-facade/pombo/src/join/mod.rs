@@ -9,21 +9,29 @@
 //! the launcher stands for the program in the job's memory (`proxy`). Frames go from one to the other over a connection
 //! (`wire`) that begins with a proof of the key (`handshake`). When it ends, the process counts as dead for the job, and is
 //! ended before it can act on what it does not hear any more.
+//!
+//! The places of a job on several hosts are processes (`keeper`), which are ranks to the others; each is the proxy of the
+//! process that comes to it.
 
 mod events;
 mod far_listener;
 mod frame_queue;
 mod handshake;
+mod hosts_side;
 mod job_file;
+mod job_side;
+mod keeper;
 mod mirror;
 mod place;
 mod places;
 mod proxy;
 mod refusal;
 mod server;
+mod shm_side;
 mod wire;
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -37,6 +45,8 @@ use crate::console::warn;
 use crate::error::Error;
 use crate::run::{Signals, kill_timeout, program};
 use events::Event;
+use job_file::JobFile;
+pub(crate) use keeper::{NAME as KEEPER, main as keep_place};
 use place::Place;
 pub(crate) use places::Places;
 pub(crate) use refusal::Refusal;
@@ -57,6 +67,32 @@ pub(crate) struct Options {
         allow_hyphen_values = true
     )]
     words: Vec<OsString>,
+}
+
+/// The file of a job on several hosts, until it is dropped.
+pub(crate) struct HostsJobFile {
+    path: PathBuf,
+    file: JobFile,
+}
+
+impl HostsJobFile {
+    /// Writes it: the places are at these addresses, and know that secret.
+    pub(crate) fn write(
+        path: &Path,
+        addresses: Vec<SocketAddr>,
+        secret: &str,
+    ) -> Result<HostsJobFile, Error> {
+        let file = JobFile::of_several_hosts(addresses, secret)?;
+        file.write(path)?;
+        let path = path.to_owned();
+        Ok(HostsJobFile { path, file })
+    }
+}
+
+impl Drop for HostsJobFile {
+    fn drop(&mut self) {
+        self.file.remove(&self.path);
+    }
 }
 
 /// Runs a program in a place of the job, and returns its exit code.

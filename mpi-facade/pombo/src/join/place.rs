@@ -54,6 +54,9 @@ impl Place {
     }
 
     fn of(file: &JobFile) -> Result<Place, Refusal> {
+        if file.is_of_several_hosts() {
+            return mirror::ask(file);
+        }
         let here = match file.other_machine() {
             None => Place::ask_here(file).and_then(|mut place| {
                 place.take()?;
@@ -106,16 +109,16 @@ impl Place {
         }
     }
 
-    /// Reads the launcher's answer: the numbers of [`Place::new`], and one more.
-    pub(super) fn parse(answer: &str) -> Result<[u64; 4], Refusal> {
+    /// Reads the launcher's answer: the numbers of [`Place::new`], and others.
+    pub(super) fn parse<const N: usize>(answer: &str) -> Result<[u64; N], Refusal> {
         let numbers: Result<Vec<u64>, _> = answer.split(' ').map(str::parse).collect();
         let numbers = numbers.ok().and_then(|numbers| numbers.try_into().ok());
         numbers.ok_or_else(|| Refusal::of(answer))
     }
 
-    /// Returns what [`Place::parse`] reads, except the last number.
-    pub(super) fn numbers(&self) -> String {
-        format!("{} {} {}", self.place, self.places, self.spare)
+    /// Returns the number of all places, and of those that were free when the job began.
+    pub(super) fn sizes(&self) -> [usize; 2] {
+        [self.places, self.spare]
     }
 
     /// From here on the place is this process's.

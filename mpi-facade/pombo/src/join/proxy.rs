@@ -1,5 +1,8 @@
-//! The launcher's side of a process on another machine: a thread that has the process's place in the job's memory, and passes
-//! on what comes for it and from it. To all others of the job it is that process; `mirror` is its other half.
+//! The job's side of a process on another machine: it has the process's place in the job, and passes on what comes for it
+//! and from it. To all others of the job it is that process; `mirror` is its other half.
+//!
+//! The place is one in the memory of a job on the launcher's machine (`shm_side`), for which a thread of the launcher runs a
+//! proxy, or one of a job on several hosts (`hosts_side`), which has a process of its own.
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
@@ -9,38 +12,31 @@
 //!
 //! A frame counts 64 bytes more than it has.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
-use std::time::Duration;
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use pombo_kernel::Peer;
-use pombo_kernel::channel::{Arrival, Channel, Event, WaitSet};
-use pombo_netdrivers::shm::{FRAME_LIMIT, FRAMES_PER_PEER, RankState, Segment, Shm};
+use pombo_netdrivers::shm::{FRAME_LIMIT, FRAMES_PER_PEER};
 
 use super::frame_queue::FrameQueue;
 use super::handshake::{self, Joiner};
 use super::job_file::JobFile;
+use super::job_side::{JobSide, Said, Waits};
 use super::place::Place;
+use super::shm_side::ShmSide;
 use super::wire::{End, Kind, PROGRAM_WINDOW, Record, WINDOW, Wire, cost};
 use crate::console::warn;
 
 /// The most that the frames cost which one poll takes from a peer.
 const POLL: usize = FRAMES_PER_PEER * cost(FRAME_LIMIT);
-/// The longest time until a process of the job that has attached is noticed: nothing wakes for that.
-const LOOK: Duration = Duration::from_millis(20);
-/// The same while frames wait for a process of the job and only the connections wake: for room nothing wakes then.
-const SHORT_LOOK: Duration = Duration::from_millis(1);
 
 /// Serves a connection from another machine to its end. `proves` is held until it has proved that it knows the key.
 pub(super) fn run(stream: TcpStream, file: &JobFile, proves: Arc<TcpStream>) {
     let from = stream.peer_addr();
     let served = handshake::accept(stream, file).and_then(|joiner| {
         drop(proves);
-        joiner.map_or(Ok(()), |joiner| serve(joiner, file))
+        joiner.map_or(Ok(()), |joiner| serve_here(joiner, file))
     });
     if let Err(error) = served
         && let (Ok(from), ErrorKind::Other | ErrorKind::InvalidData) = (from, error.kind())
@@ -52,51 +48,87 @@ pub(super) fn run(stream: TcpStream, file: &JobFile, proves: Arc<TcpStream>) {
     }
 }
 
-fn serve(joiner: Joiner<'_>, file: &JobFile) -> io::Result<()> {
+/// Gives it a place in the memory of the job on this machine.
+fn serve_here(joiner: Joiner, file: &JobFile) -> io::Result<()> {
     let place = match Place::ask_here(file) {
         Ok(place) => place,
         Err(why) => return joiner.answer(why.word()).map(drop),
     };
-    place.connection().set_nonblocking(true)?;
-    let segment = Segment::open(place.memory().as_raw_fd()).map_err(io::Error::other)?;
-    let fingerprint = segment.fingerprint();
-    let wire = joiner.answer(&format!("{} {fingerprint}", place.numbers()))?;
-    let others = (0..segment.ranks()).map(|_| Other::default()).collect();
+    let mut side = ShmSide::new(place)?;
+    let (number, [places, spare]) = (side.place().number(), side.place().sizes());
+    let answer = answer([number, places, spare], side.fingerprint(), FRAME_LIMIT);
+    let wire = joiner.answer(&answer)?;
+    serve(&mut side, [number, places], wire).map(drop)
+}
+
+/// Returns the line that gives a place: its number, that of all, that of those that were free at first.
+pub(super) fn answer(numbers: [usize; 3], fingerprint: u64, limit: usize) -> String {
+    let [place, places, spare] = numbers;
+    format!("{place} {places} {spare} {fingerprint} {limit}")
+}
+
+/// How a connection has ended that has got a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Served {
+    /// The place has not been taken: it is free again.
+    Unused,
+    /// The process has left in good order.
+    Left,
+    /// The process is not there any more.
+    Lost,
+}
+
+/// Serves the process that has got that place, of so many, to its end.
+pub(super) fn serve(
+    side: &mut impl JobSide,
+    [place, places]: [usize; 2],
+    wire: Wire,
+) -> io::Result<Served> {
     let mut proxy = Proxy {
-        others,
-        segment,
-        shm: None,
+        side,
+        place,
+        others: (0..places).map(|_| Other::default()).collect(),
         wire,
         under_way: 0,
         end: None,
         is_taken: false,
+        is_attached: false,
         is_heard: true,
-        place,
     };
-    let mut idle = 0;
-    loop {
-        match proxy.turn()? {
-            Turn::Over => return Ok(()),
-            Turn::Busy => idle = 0,
-            Turn::Idle => idle = proxy.wait(idle)?,
+    let (mut idle, mut over) = (0, None);
+    while over.is_none() {
+        match proxy.turn() {
+            Ok(Turn::Over) => over = Some(Ok(())),
+            Ok(Turn::Busy) => idle = 0,
+            Ok(Turn::Idle) => idle = proxy.wait(idle)?,
+            Err(error) => over = Some(Err(error)),
         }
+    }
+    match over {
+        _ if !proxy.is_taken => Ok(Served::Unused),
+        // What breaks the connection is the end of the process, whatever it was.
+        Some(Err(error)) if matches!(error.kind(), ErrorKind::Other | ErrorKind::InvalidData) => {
+            Err(error)
+        }
+        _ if proxy.end.is_some_and(|end| end.has_left) && !proxy.is_attached => Ok(Served::Left),
+        _ => Ok(Served::Lost),
     }
 }
 
-struct Proxy {
+struct Proxy<'a, S> {
+    side: &'a mut S,
+    place: usize,
     others: Vec<Other>,
-    segment: Segment,
-    /// The place in the job's memory, from when the program has attached.
-    shm: Option<Shm>,
     wire: Wire,
     /// What the frames to the program cost that it has not taken.
     under_way: usize,
     /// How the program has ended, if it has.
     end: Option<End>,
     is_taken: bool,
+    /// Whether the program has attached, and the job has not been told of its end.
+    is_attached: bool,
     /// Whether the mirror has not ended the connection.
     is_heard: bool,
-    place: Place,
 }
 
 /// A process of the job.
@@ -126,9 +158,9 @@ enum Turn {
     Over,
 }
 
-impl Proxy {
+impl<S: JobSide> Proxy<'_, S> {
     fn turn(&mut self) -> io::Result<Turn> {
-        let is_job_over = matches!((&mut self.place.connection()).read(&mut [0]), Ok(0));
+        let is_job_over = self.side.turn()?;
         self.is_heard = self.is_heard && self.wire.receive()?;
         let mut any = false;
         while let Some(record) = self.wire.next()? {
@@ -142,14 +174,13 @@ impl Proxy {
         }
         any |= self.poll()?;
         if let Some(end) = self.end
-            && self.others.iter().all(|other| other.frames.is_empty())
-            && let Some(mut shm) = self.shm.take()
-            && end.has_left
+            && self.is_attached
+            && !self.has_frames()
         {
-            shm.finish();
+            self.is_attached = !self.side.leave(end.has_left);
         }
         any |= self.wire.flush()?;
-        let is_served = self.end.is_none() || self.shm.is_none();
+        let is_served = self.end.is_none() || !self.is_attached;
         Ok(match is_job_over || !self.is_heard && is_served {
             true => Turn::Over,
             false if any => Turn::Busy,
@@ -160,15 +191,13 @@ impl Proxy {
     /// Handles what the mirror says.
     fn take(&mut self, record: Record) -> io::Result<()> {
         if !self.is_taken {
-            self.place.take()?;
+            self.side.take()?;
             self.is_taken = true;
         }
         match record.kind {
-            Kind::Attached if self.shm.is_none() && self.end.is_none() => {
-                let segment = Segment::open(self.segment.fd());
-                let shm = segment
-                    .and_then(|segment| Shm::attach(segment, self.place.number(), record.number));
-                self.shm = Some(shm.map_err(io::Error::other)?);
+            Kind::Attached if !self.is_attached && self.end.is_none() => {
+                self.side.attach(record.number)?;
+                self.is_attached = true;
             }
             Kind::Frame => {
                 let other = self.others.get_mut(record.place);
@@ -191,12 +220,15 @@ impl Proxy {
 
     /// Passes frames on to the processes of the job, and tells the mirror.
     fn pass_on(&mut self) -> io::Result<bool> {
-        let Some(shm) = &mut self.shm else {
+        if !self.is_attached {
             return Ok(false);
-        };
+        }
         let mut any = false;
         for (place, other) in self.others.iter_mut().enumerate() {
-            let passed = other.frames.send(shm, Peer(place as u16))?;
+            if other.frames.is_empty() {
+                continue;
+            }
+            let passed = self.side.send(place, &mut other.frames)?;
             if passed > 0 {
                 other.kept -= passed;
                 self.wire.say(Kind::Passed, place, passed as u64);
@@ -206,85 +238,58 @@ impl Proxy {
         Ok(any)
     }
 
+    fn has_frames(&self) -> bool {
+        self.others.iter().any(|other| !other.frames.is_empty())
+    }
+
     /// Tells the mirror of the processes that have attached.
     fn tell_started(&mut self) {
         for (place, other) in self.others.iter_mut().enumerate() {
-            let state = self.segment.state(place);
-            let is_there = matches!(state, Ok(RankState::Attached | RankState::Finished));
-            if is_there && place != self.place.number() {
-                other.tell(place, self.segment.fingerprint(), &mut self.wire);
+            if place != self.place && self.side.has_started(place) {
+                other.tell(place, self.side.fingerprint(), &mut self.wire);
             }
         }
     }
 
     /// Returns whether more frames may be taken for the program.
     fn may_poll(&self) -> bool {
-        self.wire.has_room() && self.under_way < PROGRAM_WINDOW
+        self.is_attached && self.wire.has_room() && self.under_way < PROGRAM_WINDOW
     }
 
     /// Sends what has come for the program.
     fn poll(&mut self) -> io::Result<bool> {
-        let may_poll = self.may_poll();
+        if !self.may_poll() {
+            return Ok(false);
+        }
         let Proxy {
+            side,
             others,
-            segment,
-            shm,
             wire,
             under_way,
             ..
         } = self;
-        let Some(shm) = shm.as_mut().filter(|_| may_poll) else {
-            return Ok(false);
-        };
-        let polled = shm.poll(|event| match event {
-            Event::Arrival(frame) if !frame.refuse() => {
-                let place = frame.from().index();
+        let fingerprint = side.fingerprint();
+        side.poll(&mut |place, said| match said {
+            Said::Frame(bytes) => {
                 // It may have attached just now, and the mirror drops what comes from a place where nobody is.
                 if let Some(other) = others.get_mut(place) {
-                    other.tell(place, segment.fingerprint(), wire);
+                    other.tell(place, fingerprint, wire);
                 }
-                *under_way += wire.add_frame(place, &frame);
+                *under_way += wire.add_frame(place, bytes);
             }
-            Event::PeerLost(peer) => {
-                let place = peer.index();
-                let end = End {
-                    has_left: segment.state(place) == Ok(RankState::Finished),
-                    because_of: segment.root_cause(place),
-                };
-                wire.say(Kind::Lost, place, end.number());
-            }
-            _ => {}
-        });
-        polled.map_err(io::Error::other)
+            Said::Lost(end) => wire.say(Kind::Lost, place, end.number()),
+        })
     }
 
     /// Waits until something may have come. Returns the number of idle turns.
     fn wait(&mut self, idle: u32) -> io::Result<u32> {
-        let may_poll = self.may_poll();
-        let sockets = [self.place.as_fd(), self.wire.as_fd()];
-        let heard = if self.is_heard { 2 } else { 1 };
-        let is_full = self.wire.is_waiting();
-        // What is in the ring ends this sleep, so it is none for as long as that has to stay there.
-        if let Some(shm) = self.shm.as_mut().filter(|_| may_poll) {
-            let [job, wire] = sockets.map(|socket| socket.as_raw_fd());
-            let heard = if self.is_heard { wire } else { -1 };
-            let events = WaitSet::readable([job, heard]).writable(is_full, [wire]);
-            let events = events.at_most(LOOK.as_nanos() as u64);
-            shm.wait_with(idle, events).map_err(io::Error::other)?;
-            return Ok(idle.saturating_add(1));
-        }
-        let mut all = sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN));
-        if is_full {
-            all[1].set_events(PollFlags::POLLIN | PollFlags::POLLOUT);
-        }
-        let look = match self.others.iter().all(|other| other.frames.is_empty()) {
-            true => LOOK,
-            false => SHORT_LOOK,
+        let wire = self.wire.as_fd().as_raw_fd();
+        let waits = Waits {
+            heard: if self.is_heard { wire } else { -1 },
+            full: if self.wire.is_waiting() { wire } else { -1 },
+            may_poll: self.may_poll(),
+            has_frames: self.has_frames(),
         };
-        let limit = PollTimeout::try_from(look).unwrap_or(PollTimeout::ZERO);
-        match poll(&mut all[..heard], limit) {
-            Ok(_) | Err(Errno::EINTR) => Ok(0),
-            Err(error) => Err(error.into()),
-        }
+        self.side.wait(idle, &waits)
     }
 }

@@ -18,6 +18,8 @@ pub(super) const TAKEN: &[u8] = b"!";
 pub(crate) enum Refusal {
     /// The file is none that a launcher has written.
     NotAJobFile,
+    /// The file is that of another version of Pombo.
+    OtherVersion,
     /// The launcher runs on a machine of that name, or did before this one was started anew, and has no network.
     NoNetwork(String),
     /// Nothing answers at an address of the launcher's machine.
@@ -63,6 +65,9 @@ impl fmt::Display for Refusal {
         f.write_str(match self {
             Refusal::NotAJobFile => {
                 "this is no file of a job: give the one that `pombo run --spare N --job-file FILE` has written"
+            }
+            Refusal::OtherVersion => {
+                "it is the file of another version: join with the version of Pombo by which the job was started"
             }
             Refusal::NoNetwork(host) => {
                 return write!(

@@ -2,7 +2,6 @@
 //! end. Only `run` uses it.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -11,13 +10,15 @@ use std::sync::Arc;
 
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
-use super::far_listener::FarListener;
+use super::far_listener::{FarListener, Serve};
 use super::handshake::is_equal;
 use super::job_file::{JobFile, KEY};
 use super::places::Places;
+use super::proxy;
 use super::refusal::{self, TAKEN};
 use crate::console::warn;
 use crate::error::Error;
+use crate::ports::Ports;
 
 /// Most connections that have not named the key yet; the oldest is closed for a newer one.
 const MOST_PENDING: usize = 8;
@@ -29,6 +30,8 @@ pub(crate) struct JoinServer {
     listener: UnixListener,
     /// For other machines; `None` if this one has no network, or does not permit to listen.
     far: Option<FarListener>,
+    /// What serves these.
+    serve_far: Serve,
     pending: Vec<Pending>,
     members: Vec<Member>,
     /// The free places: each is taken once.
@@ -64,13 +67,19 @@ enum Connection {
 impl JoinServer {
     /// Listens, and writes the job's file. The places from `first` on are free, of `places` in all. Where it cannot listen
     /// for other machines it warns: from this one processes can join nevertheless.
-    pub(crate) fn open(path: &Path, first: usize, places: usize) -> Result<JoinServer, Error> {
-        let far = FarListener::open().unwrap_or_else(|error| {
+    pub(crate) fn open(
+        path: &Path,
+        first: usize,
+        places: usize,
+        ports: Ports,
+    ) -> Result<JoinServer, Error> {
+        let far = FarListener::open(ports).unwrap_or_else(|error| {
             warn(&format!("nobody can join from other machines: {error}"));
             None
         });
         let (far, addresses) = far.unzip();
-        let file = JobFile::new(addresses.unwrap_or_default())?;
+        let file = Arc::new(JobFile::new(addresses.unwrap_or_default())?);
+        let key = file.clone();
         let listener = file.address().and_then(|address| {
             let listener = UnixListener::bind_addr(&address)?;
             listener.set_nonblocking(true)?;
@@ -80,9 +89,10 @@ impl JoinServer {
         file.write(path)?;
         Ok(JoinServer {
             path: path.to_owned(),
-            file: file.into(),
+            file,
             listener,
             far,
+            serve_far: Arc::new(move |stream, proves| proxy::run(stream, &key, proves)),
             pending: Vec::new(),
             members: Vec::new(),
             free: (first..places).collect(),
@@ -118,7 +128,7 @@ impl JoinServer {
     pub(crate) fn serve(&mut self, job: &impl Places) -> Vec<usize> {
         self.accept();
         if let Some(far) = &mut self.far {
-            far.accept(&self.file);
+            far.accept(&self.serve_far);
         }
         // Ends come first: they may free a place for the next.
         let mut lost = Vec::new();
@@ -210,9 +220,6 @@ fn read(connection: &mut UnixStream, into: &mut Vec<u8>) -> Connection {
 
 impl Drop for JoinServer {
     fn drop(&mut self) {
-        // Another job may have written its own in the meantime.
-        if JobFile::read(&self.path).is_ok_and(|file| file.key() == self.file.key()) {
-            let _ = fs::remove_file(&self.path);
-        }
+        self.file.remove(&self.path);
     }
 }

@@ -11,7 +11,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::socket::{setsockopt, sockopt};
 use pombo_job::settings::HOST_TIMEOUT;
-use pombo_kernel::channel::Arrival;
 use pombo_netdrivers::shm::FRAME_LIMIT;
 use pombo_transport::authenticated::Key;
 
@@ -19,7 +18,7 @@ use pombo_transport::authenticated::Key;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum Kind {
-    /// The process at that place has attached; with the fingerprint of the job. The launcher's side says it.
+    /// The process at that place has attached; with the fingerprint of the job. The job's side says it.
     Started,
     /// A frame: from that place, or to it.
     Frame,
@@ -109,10 +108,8 @@ impl Wire {
     }
 
     /// Adds a frame from or to that place; returns what it costs.
-    pub(super) fn add_frame(&mut self, place: usize, frame: &impl Arrival) -> usize {
-        self.add(Kind::Frame, place, 0, |to| {
-            frame.for_each_chunk(0, frame.len(), |piece| to.extend(piece));
-        });
+    pub(super) fn add_frame(&mut self, place: usize, frame: &[u8]) -> usize {
+        self.add(Kind::Frame, place, 0, |to| to.extend(frame));
         cost(frame.len())
     }
 

@@ -16,6 +16,8 @@ use super::config_file;
 use super::foreign_options::{self, Meaning};
 use crate::console::warn;
 use crate::error::Error;
+use crate::join_ports::ports_of_environment;
+use crate::ports::{MOST_PLACES, MUST as PORTS_MUST, Ports};
 use crate::variables;
 use crate::version::VERSION;
 
@@ -48,6 +50,8 @@ pub(crate) struct Request {
     pub(crate) spare: usize,
     /// The file by which they do.
     pub(crate) job_file: Option<PathBuf>,
+    /// The ports at which they do from other machines, as the user has said.
+    pub(crate) join_ports: Option<String>,
     /// The number of ranks on each host.
     pub(crate) per_host: Option<usize>,
     /// For the launcher that starts ranks on other hosts, as it spells them.
@@ -209,6 +213,11 @@ struct Options {
     #[arg(long = "job-file", value_name = "FILE", requires = "spare")]
     job_file: Option<PathBuf>,
 
+    /// The ports at which processes of other machines join: any, none, one, or a range such as 5000:5010 [default:
+    /// $POMBO_JOIN_PORTS, else any]
+    #[arg(long = "join-ports", value_name = "PORTS", requires = "spare", value_parser = join_ports)]
+    join_ports: Option<String>,
+
     /// The program, looked up in PATH if it has no slash, and its arguments
     #[arg(value_name = "PROGRAM AND ARGUMENTS")]
     program: Vec<OsString>,
@@ -233,6 +242,14 @@ pub(crate) fn parse(name: &str, arguments: &[OsString]) -> Result<Request, Error
     Ok(request)
 }
 
+impl Request {
+    /// Returns the ports at which processes of other machines join.
+    pub(crate) fn join_ports(&self) -> Result<Ports, Error> {
+        let said = self.join_ports.as_ref().and_then(|text| text.parse().ok());
+        said.map_or_else(ports_of_environment, Ok)
+    }
+}
+
 /// Checks what only the whole job tells, once its hosts are known.
 pub(crate) fn check(request: &Request) -> Result<(), Error> {
     let sizes = request.contexts.iter().map(|context| context.ranks);
@@ -245,11 +262,18 @@ pub(crate) fn check(request: &Request) -> Result<(), Error> {
         ));
     }
     if request.spare > 0 && request.hosts.is_some() {
-        return Err(Error::Value {
-            what: "--spare",
-            given: request.spare.to_string(),
-            want: "it to a job on this host alone, which processes of other hosts can join",
-        });
+        let ranks = size.saturating_add(request.spare);
+        if ranks > MOST_PLACES {
+            let most = MOST_PLACES;
+            return Err(Error::TooManyRanks { ranks, most });
+        }
+        if request.join_ports()? == Ports::None {
+            return Err(Error::Value {
+                what: "--join-ports",
+                given: "none".into(),
+                want: "ports: processes join a job on several hosts by the network alone",
+            });
+        }
     }
     let wrong = |given: usize, want| Error::Value {
         what: "--stdin",
@@ -297,6 +321,7 @@ impl Parser<'_> {
             request.stats |= options.stats;
             request.spare = options.spare.unwrap_or(request.spare);
             request.job_file = request.job_file.take().or(options.job_file.clone());
+            request.join_ports = request.join_ports.take().or(options.join_ports.clone());
             request.hosts = request.hosts.take().or(options.hosts());
             if options.verbose {
                 self.everywhere
@@ -403,6 +428,13 @@ fn ranks(text: &str) -> Result<usize, String> {
 fn places(text: &str) -> Result<usize, String> {
     let places = text.parse().ok().filter(|places| *places > 0);
     places.ok_or_else(|| "give a whole number, 1 or more".into())
+}
+
+fn join_ports(text: &str) -> Result<String, String> {
+    let parsed = text.parse::<Ports>();
+    parsed
+        .map(|_| text.into())
+        .map_err(|()| format!("give {PORTS_MUST}"))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -7,6 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -23,6 +24,9 @@ pub(crate) const NAME: &str = "__child";
 
 /// That of the same step below Hydra.
 pub(crate) const NAME_BELOW_HYDRA: &str = "__child_of_hydra";
+
+/// That of the step between the launcher and Hydra, which ends with the launcher as ranks on one host do.
+pub(crate) const NAME_OF_HYDRA: &str = "__hydra";
 
 /// Number of words in front of the program's own arguments.
 const WORDS: usize = 4;
@@ -43,6 +47,21 @@ pub(crate) fn command_line<'a>(
     ]
 }
 
+/// Returns the beginning of the command line that `main_for_hydra` reads: launcher, file to execute.
+pub(crate) fn command_line_of_hydra(engine: &Path) -> [OsString; 3] {
+    let launcher = Pid::this().to_string();
+    [NAME_OF_HYDRA.into(), launcher.into(), engine.into()]
+}
+
+/// Executes Hydra, with the signals that the launcher has blocked.
+pub(crate) fn main_for_hydra(words: &[OsString]) -> Result<u8, Error> {
+    let Some(([launcher, engine], arguments)) = words.split_first_chunk() else {
+        return Err(Error::NoEngine);
+    };
+    stay_with(launcher)?;
+    execute(engine, engine, arguments)
+}
+
 /// Executes the program, or returns why it cannot.
 pub(crate) fn main(words: &[OsString]) -> Result<u8, Error> {
     let Some((head, arguments)) = words.split_first_chunk::<WORDS>() else {
@@ -55,6 +74,7 @@ pub(crate) fn main(words: &[OsString]) -> Result<u8, Error> {
     let [launcher, processors, file, name] = head;
     stay_with(launcher)?;
     pin_to(processors)?;
+    signals::unblock()?;
     execute(file, name, arguments)
 }
 
@@ -64,11 +84,11 @@ pub(crate) fn main_of_hydra(words: &[OsString]) -> Result<u8, Error> {
     let Some((program, arguments)) = words.split_first() else {
         return Err(Error::NoProgram { context: 0 });
     };
+    signals::unblock()?;
     execute(program, program, arguments)
 }
 
 fn execute(file: &OsStr, name: &OsStr, arguments: &[OsString]) -> Result<u8, Error> {
-    signals::unblock()?;
     let error = Command::new(file).arg0(name).args(arguments).exec();
     warn(&format!("cannot start '{}': {error}", file.display()));
     Ok(if error.kind() == ErrorKind::NotFound {

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -10,9 +11,11 @@ use std::time::Instant;
 use super::arguments::{Hosts, Input, Request, TIMEOUT, timeout};
 use super::binding::Binding;
 use super::supervise::TIMED_OUT;
-use super::{host_list, hydra_job, program};
+use super::{exec_shim, host_list, hydra_job, program};
 use crate::console::warn;
 use crate::error::Error;
+use crate::variables::JOIN_PORTS;
+use pombo_job::settings::SPARE;
 
 /// Names under which Hydra may be installed.
 const NAMES: [&str; 3] = ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"];
@@ -30,6 +33,16 @@ fi
 unset POMBO_LAUNCHER
 exec "$0" __child_of_hydra "$@""#;
 
+/// The same for the ranks that keep places for processes that join.
+const PLACE: &str = r#"if [ ! -x "$0" ]; then
+echo "pombo: --spare needs this launcher on every host, at the same path: '$0' is not here" >&2
+exit 127
+fi
+if [ "$MPI_LOCALRANKID" = 0 ]; then
+("$0" __reporter "$PPID" </dev/null >/dev/null 2>&1 &)
+fi
+exec "$0" __place"#;
+
 /// Runs the job by Hydra and returns its exit code.
 pub(crate) fn launch(request: &Request, hosts: &Hosts) -> Result<u8, Error> {
     for context in &request.contexts {
@@ -43,13 +56,18 @@ pub(crate) fn launch(request: &Request, hosts: &Hosts) -> Result<u8, Error> {
     }
     let engine = find()?;
     warn(&format!("handing over to {}", engine.display()));
-    let mut command = Command::new(&engine);
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("pombo");
+    command.args(exec_shim::command_line_of_hydra(&engine));
     // Where the system does not tell it no reporter starts, as nothing of that name is there.
     let launcher = std::env::current_exe().unwrap_or_default();
     command.args(arguments(request, hosts, &launcher));
     if let Some(time) = request.timeout {
         // Hydra has no option for it, and counts whole seconds. It ends with 255, for whatever reason.
         command.env(TIMEOUT, time.as_secs_f64().ceil().to_string());
+    }
+    if let Some(ports) = &request.join_ports {
+        command.env(JOIN_PORTS.name(), ports);
     }
     if request.report_bindings {
         warn(
@@ -107,6 +125,11 @@ fn arguments(request: &Request, hosts: &Hosts, launcher: &Path) -> Vec<OsString>
     if let Binding::To { unit, .. } = request.bind {
         words.extend(["-bind-to".into(), unit.name().into()]);
     }
+    let count = OsString::from(request.spare.to_string());
+    let spare = match request.spare {
+        0 => vec![],
+        _ => vec!["-env".into(), SPARE.name().into(), count.clone()],
+    };
     for (index, context) in request.contexts.iter().enumerate() {
         if index > 0 {
             words.push(":".into());
@@ -118,11 +141,18 @@ fn arguments(request: &Request, hosts: &Hosts, launcher: &Path) -> Vec<OsString>
         for (name, value) in &context.environment {
             words.extend(["-env".into(), name.clone(), value.clone()]);
         }
+        words.extend(spare.iter().cloned());
         // The shell runs as the rank and becomes its program.
         words.extend(["/bin/sh", "-c", BY_LAUNCHER].map(Into::into));
         words.push(launcher.into());
         words.push(context.program.clone());
         words.extend(context.arguments.iter().cloned());
+    }
+    if !spare.is_empty() {
+        words.extend([":".into(), "-n".into(), count]);
+        words.extend(spare);
+        words.extend(["/bin/sh", "-c", PLACE].map(Into::into));
+        words.push(launcher.into());
     }
     words
 }
@@ -161,6 +191,8 @@ mod tests {
         for name in [crate::explain::hosts::NAME, NAME_BELOW_HYDRA] {
             assert!(BY_LAUNCHER.contains(name));
         }
+        assert!(PLACE.contains(crate::explain::hosts::NAME));
+        assert!(PLACE.ends_with(crate::join::KEEPER));
         assert!(BY_LAUNCHER.contains(crate::variables::LAUNCHER.name()));
         let words = arguments(
             &Request::default(),

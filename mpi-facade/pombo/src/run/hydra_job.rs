@@ -15,6 +15,7 @@ use super::supervise::kill_timeout;
 use crate::console::warn;
 use crate::error::Error;
 use crate::explain::hosts::{Desk, Event, Finding};
+use crate::join::HostsJobFile;
 use crate::variables::LAUNCHER;
 
 /// How a job has ended.
@@ -41,7 +42,7 @@ pub(super) fn run(
     let ending = SigSet::from(Signal::SIGTERM);
     let all: SigSet = asking.iter().chain(&ending).collect();
     all.thread_block().map_err(blocked)?;
-    let mut desk = Desk::open(hosts, size).map_err(Error::system(
+    let mut desk = Desk::open(hosts, size, request.spare).map_err(Error::system(
         "listen for what the ranks on other hosts tell",
     ))?;
     command.env(LAUNCHER.name(), desk.address());
@@ -63,6 +64,8 @@ pub(super) fn run(
         while waitid(Id::Pid(process), flags) == Err(nix::Error::EINTR) {}
         Some(Event::Ended)
     });
+    // It is removed when the job has ended.
+    let mut _job_file = None;
     // The exit code of a job that the launcher ends, and when it kills Hydra.
     let (mut ordered, mut deadline) = (None, None);
     loop {
@@ -75,6 +78,11 @@ pub(super) fn run(
             }
             Some(Finding::Report(text)) => {
                 warn(&format!("what the ranks wait for:\n{}", text.trim_end()));
+            }
+            Some(Finding::Places(addresses)) => {
+                let file = request.job_file.as_deref();
+                let written = file.map(|file| HostsJobFile::write(file, addresses, desk.secret()));
+                _job_file = written.transpose()?;
             }
             Some(Finding::Deadlock(_)) if ordered.is_some() => {}
             Some(Finding::Deadlock(who)) => match request.on_deadlock {

@@ -84,7 +84,8 @@ pub(crate) fn launch(request: &Request) -> Result<u8, Error> {
     let places = plan.len() + request.spare;
     let job = Job::create(places)?;
     let joins = request.job_file.as_ref();
-    let joins = joins.map(|file| JoinServer::open(file, plan.len(), places));
+    let ports = request.join_ports()?;
+    let joins = joins.map(|file| JoinServer::open(file, plan.len(), places, ports));
     let joins = joins.transpose()?;
     let limits = supervise::Limits {
         kill_timeout,

@@ -1,5 +1,8 @@
 //! What ranks tell each other through a launcher: their hosts, keys and compositions. `bootstrap` starts it where a
 //! launcher serves the ranks.
+//!
+//! A rank that keeps a place for a process that joins later has no composition of its own: it takes that of the others,
+//! and shares memory with nobody.
 
 use super::business_card::{BusinessCard, JobName};
 use super::byte_order::BIG_ENDIAN;
@@ -8,6 +11,7 @@ use super::key_agreement;
 use super::{
     Bootstrapped, ExchangedText, JobError, JobInfo, JoinError, Launcher, Net, host, processor,
 };
+use crate::environment::random;
 use crate::host_map::Hosts;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -23,8 +27,13 @@ pub(super) fn start_by_launcher(
 ) -> Result<Bootstrapped, Box<JoinError>> {
     let description = net.and_then(|net| {
         let (info, hosts) = exchange_cards(&mut launcher, net, fingerprint)?;
-        let members = hosts.members(hosts.of(info.me));
-        let shm = attach_shm(info.job.id, info.me, members, fingerprint)?;
+        let shm = match fingerprint {
+            KEEPS_PLACE => Shm::alone()?,
+            _ => {
+                let members = hosts.members(hosts.of(info.me));
+                attach_shm(info.job.id, info.me, members, fingerprint)?
+            }
+        };
         Ok((info, hosts, shm))
     });
     let launcher = Some(launcher);
@@ -39,6 +48,9 @@ pub(super) fn start_by_launcher(
     }
 }
 
+/// The fingerprint of a rank that keeps a place.
+pub(crate) const KEEPS_PLACE: u64 = 0;
+
 /// Exchanges cards and derives the hosts from them.
 #[inline(never)]
 fn exchange_cards(
@@ -51,7 +63,10 @@ fn exchange_cards(
     #[cfg(feature = "hosts")]
     let secret = key_agreement::Secret::new()?;
     let card = BusinessCard {
-        host: host::sharing(host::configured().unwrap_or(machine)),
+        host: match fingerprint {
+            KEEPS_PLACE => u64::from_le_bytes(random()?),
+            _ => host::sharing(host::configured().unwrap_or(machine)),
+        },
         machine,
         fingerprint,
         big_endian: BIG_ENDIAN,
@@ -61,12 +76,18 @@ fn exchange_cards(
     };
     let words = launcher.exchange("pombo", &card.text())?;
     let cards = read(&words, BusinessCard::read)?;
+    // The first rank keeps no place.
+    let agreed = match (fingerprint, cards.first()) {
+        (KEEPS_PLACE, Some(first)) => first.fingerprint,
+        _ => fingerprint,
+    };
     let mut ranks = cards.iter().enumerate();
-    if let Some((rank, other)) = ranks.find(|(_, card)| card.fingerprint != fingerprint) {
+    let differs = |card: &BusinessCard| ![agreed, KEEPS_PLACE].contains(&card.fingerprint);
+    if let Some((rank, other)) = ranks.find(|(_, card)| differs(card)) {
         return Err(match other.big_endian == BIG_ENDIAN {
             true => JobError::Fingerprint {
                 rank,
-                ours: fingerprint,
+                ours: agreed,
                 theirs: other.fingerprint,
             },
             false => JobError::ByteOrder { rank },
@@ -74,7 +95,9 @@ fn exchange_cards(
     }
     let job = cards.first().and_then(|card| card.job).unwrap_or(job);
     let before = cards.get(..rank).unwrap_or_default();
-    processor::spread(on(machine, before), on(machine, &cards), job.id);
+    if fingerprint != KEEPS_PLACE {
+        processor::spread(on(machine, before), on(machine, &cards), job.id);
+    }
     let mut hosts: Vec<u64> = cards.iter().map(|card| card.host).collect();
     // A network that was requested is used: on a single host every rank then counts as a host.
     if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
@@ -95,15 +118,18 @@ fn exchange_cards(
         },
         job,
         #[cfg(feature = "hosts")]
+        fingerprint: agreed,
+        #[cfg(feature = "hosts")]
         one_machine: cards.iter().all(|card| card.machine == machine),
     };
     Ok((info, hosts))
 }
 
-/// Returns the number of ranks on that machine.
+/// Returns the number of ranks on that machine that run programs.
 #[inline(never)]
 fn on(machine: u64, cards: &[BusinessCard]) -> usize {
-    cards.iter().filter(|card| card.machine == machine).count()
+    let runs = |card: &&BusinessCard| card.machine == machine && card.fingerprint != KEEPS_PLACE;
+    cards.iter().filter(runs).count()
 }
 
 /// Parses the exchanged texts, by rank.

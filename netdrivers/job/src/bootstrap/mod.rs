@@ -52,7 +52,7 @@ pub(crate) use business_card::{JobKeys, KeyUse};
 pub(crate) use error::excerpt;
 pub use error::{Excerpt, JobError};
 #[cfg(feature = "hosts")]
-pub(crate) use exchange::read;
+pub(crate) use exchange::{KEEPS_PLACE, read};
 #[cfg(feature = "launchers")]
 pub use file_descriptor::let_go;
 #[cfg(feature = "hosts")]

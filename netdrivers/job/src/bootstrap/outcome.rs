@@ -124,6 +124,9 @@ pub(crate) struct JobInfo {
     #[cfg(feature = "hosts")]
     pub(crate) net: Net,
     pub(crate) job: JobName,
+    /// The fingerprint of the job's composition.
+    #[cfg(feature = "hosts")]
+    pub(crate) fingerprint: u64,
     /// The links with the neighbours in the ring; `None` if all ranks are on one host.
     #[cfg(feature = "hosts")]
     pub(crate) ring_keys: Option<RingKeys>,
@@ -140,6 +143,7 @@ impl JobInfo {
             me: Peer(0),
             net,
             job: JobName::new().expect("random numbers"),
+            fingerprint: 1,
             ring_keys: None,
             one_machine: true,
         }

@@ -17,9 +17,9 @@
 //! ends, so the copy does not change meanwhile. A place in the directory is given once: a process that has been removed
 //! is not admitted again.
 //!
-//! Admissions need a channel of which every loss is a death, as shared memory is: only there do jobs have places for
-//! newcomers. Where one process holds another for unreachable that reaches it, both could decide for one view, once the
-//! first one is dead, as the newcomer outlives it.
+//! Where a process that is out of reach may be alive, admissions need majorities for *every* entry, whoever is dead: see
+//! [`Agreement::require_majorities`]. Otherwise a process could decide alone when a majority of its view has died that had
+//! held it for unreachable, while a newcomer lives whom that majority had admitted.
 
 use super::directory::{Completion, Directory, Outcome};
 use super::entry::{Entry, Operation, Request};
@@ -36,6 +36,8 @@ use pombo_kernel::Peer;
 pub enum Verdict {
     /// Its process has ended.
     Dead,
+    /// Its process has ended in good order: it has told this one so, by a connection that never failed.
+    Left,
     /// It does not answer; it may be alive.
     Unreachable,
 }
@@ -73,6 +75,8 @@ pub struct Agreement {
     /// The last entries, up to the present view.
     history: VecDeque<Entry>,
     dead: Processes,
+    /// Those of the dead that have left in good order.
+    left: Processes,
     unreachable: Processes,
     removed: bool,
     /// What has come of the directory, and its view, while this process has none.
@@ -112,6 +116,7 @@ impl Agreement {
             directory: Directory::new(processes, places),
             history: VecDeque::new(),
             dead: Processes::NONE,
+            left: Processes::NONE,
             unreachable: Processes::NONE,
             removed: false,
             newcomer: (me.index() >= processes).then_some((0, Vec::new())),
@@ -127,6 +132,13 @@ impl Agreement {
             resend_at: 0,
             lead_at: 0,
         })
+    }
+
+    /// Makes every decision need a majority of the view, or all but those that have left in good order: who holds a process
+    /// for unreachable does not tell it that it leaves. When so many die at once that no majority is left, the others are a
+    /// minority. All processes that the job begins with call this, or none; newcomers learn it with the directory.
+    pub fn require_majorities(&mut self) {
+        self.directory.by_majority = true;
     }
 
     /// Returns this process' copy of the directory.
@@ -147,7 +159,13 @@ impl Agreement {
         let all = self.directory.processes();
         let lost = self.unreachable.and(all).without(self.dead);
         let own = all.without(self.dead).without(self.unreachable);
-        self.removed || !lost.is_empty() && !own.is_majority_of(all)
+        let is_enough = match self.directory.by_majority {
+            true => all
+                .without(own)
+                .is_subset(self.left.without(self.unreachable)),
+            false => lost.is_empty(),
+        };
+        self.removed || !is_enough && !own.is_majority_of(all)
     }
 
     /// Returns the processes of the view that are neither dead nor out of reach.
@@ -233,12 +251,24 @@ impl Agreement {
     /// Takes a verdict on a process, which is final.
     pub fn on_lost(&mut self, now: u64, peer: Peer, verdict: Verdict, out: Outbox<'_>) {
         let set = match verdict {
+            Verdict::Left => {
+                self.left.insert(peer);
+                &mut self.dead
+            }
             Verdict::Dead => &mut self.dead,
             Verdict::Unreachable => &mut self.unreachable,
         };
         if set.insert(peer) {
             self.send_request(now, out);
             self.drive(now, out);
+        }
+    }
+
+    /// Counts a process as out of reach that can be reached, and tells it.
+    fn give_up_on(&mut self, now: u64, peer: Peer, why: Body, out: Outbox<'_>) {
+        if !self.unreachable.contains(peer) {
+            self.send(peer, why, out);
+            self.on_lost(now, peer, Verdict::Unreachable, out);
         }
     }
 
@@ -271,7 +301,7 @@ impl Agreement {
         }
         // The view of a member that is a minority may lack an entry that makes it none: a newcomer asks it again.
         if body == Body::Gone && self.is_admitted() {
-            return self.on_lost(now, from, Verdict::Unreachable, out);
+            return self.give_up_on(now, from, Body::Gone, out);
         }
         if self.removed {
             // Two that have been removed need not tell each other for ever.
@@ -313,7 +343,7 @@ impl Agreement {
         }
         if view < self.directory.view() && !self.catch_up(from, view, out) {
             // It lacks more entries than there are: it is of no use, and counts as out of reach.
-            return self.on_lost(now, from, Verdict::Unreachable, out);
+            return self.give_up_on(now, from, Body::Removed, out);
         }
         if matches!(body, Body::Request(_) | Body::Behind) && !self.is_leader() {
             // The sender cannot reach whom this process follows; that one is always a lower one.
@@ -635,7 +665,10 @@ impl Agreement {
     fn is_quorum(&self, answers: Processes) -> bool {
         let all = self.directory.processes();
         let living = all.without(self.dead);
+        let others = all.without(answers);
         living.is_subset(answers)
+            && (!self.directory.by_majority
+                || others.is_subset(self.left.without(self.unreachable)))
             || living.without(self.unreachable).is_subset(answers) && answers.is_majority_of(all)
     }
 

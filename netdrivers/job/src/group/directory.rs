@@ -142,6 +142,8 @@ pub struct Directory {
     pub(super) next_id: u32,
     /// The number of the last request of each process, one for each place.
     pub(super) last_request: Vec<u32>,
+    /// Whether every decision needs a majority of the view.
+    pub(super) by_majority: bool,
 }
 
 impl Directory {
@@ -155,6 +157,7 @@ impl Directory {
             groups: BTreeMap::new(),
             next_id: 1,
             last_request: alloc::vec![0; places],
+            by_majority: false,
         }
     }
 

@@ -6,8 +6,7 @@ use super::verdicts::Verdicts;
 use super::{MESSAGE_LEN, RESEND, Verdict};
 use pombo_kernel::facade::{FirstPort, Inspect, MultiPort, PointToPointExt};
 use pombo_kernel::{
-    Channel, Config, Endpoint, Error, Header, Lent, Memory, Peer, PointToPoint, Port, Scope,
-    Select, Ticket,
+    Config, Endpoint, Error, Header, Lent, Memory, Peer, PointToPoint, Port, Scope, Select, Ticket,
 };
 
 /// The agreement's port.
@@ -21,7 +20,7 @@ pub type GroupEndpoint<L, C, M = Lent<'static>> =
 /// An endpoint whose first two ports are those of groups.
 pub trait GroupPorts {
     /// The channel below.
-    type Channel: Channel;
+    type Channel: Verdicts;
 
     /// Returns the channel below.
     fn channel_of_groups(&self) -> &Self::Channel;

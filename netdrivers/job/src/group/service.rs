@@ -6,6 +6,7 @@ use super::entry::{Name, Operation};
 use super::frame::GroupHeader;
 use super::message::Message;
 use super::ports::{GroupPorts, ScopedPorts};
+use super::verdicts::Verdicts;
 use super::{GroupError, MESSAGE_LEN, RESEND};
 use crate::settings::spare_places;
 use alloc::vec::Vec;
@@ -52,8 +53,12 @@ impl Groups {
     pub fn with_first(port: &impl GroupPorts, first: usize) -> Result<Self, GroupError> {
         let channel = port.channel_of_groups();
         let places = channel.peers();
+        let mut agreement = Agreement::new(channel.me(), first, places)?;
+        if places > first && channel.can_be_partitioned() {
+            agreement.require_majorities();
+        }
         Ok(Groups {
-            agreement: Agreement::new(channel.me(), first, places)?,
+            agreement,
             look_at: 0,
         })
     }

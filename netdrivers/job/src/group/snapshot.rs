@@ -15,13 +15,14 @@ const GROUP_LEN: usize =
     1 + NAME_LEN + 4 + 1 + 2 + MAX_PROCESSES * (4 + 1 + 2 + 8) + 2 * MEETING_LEN;
 /// The most bytes of a snapshot.
 pub(super) const MAX_SNAPSHOT: usize =
-    super::MESSAGE_LEN + 8 + 2 * 32 + 4 + 2 + 4 * MAX_PROCESSES + 2 + MAX_GROUPS * GROUP_LEN;
+    super::MESSAGE_LEN + 8 + 1 + 2 * 32 + 4 + 2 + 4 * MAX_PROCESSES + 2 + MAX_GROUPS * GROUP_LEN;
 
 /// Returns the bytes of a directory and of its last entry.
 pub(super) fn to_bytes(directory: &Directory, last: &Entry) -> Vec<u8> {
     let mut to = Writer(Vec::with_capacity(256));
     to.entry(last)
         .put(&directory.view.to_le_bytes())
+        .put(&[directory.by_majority.into()])
         .processes(directory.processes)
         .processes(directory.known)
         .put(&directory.next_id.to_le_bytes());
@@ -57,7 +58,7 @@ pub(super) fn to_bytes(directory: &Directory, last: &Entry) -> Vec<u8> {
 pub(super) fn from_bytes(bytes: &[u8], places: usize) -> Option<(Directory, Entry)> {
     let mut from = Reader(bytes);
     let last = from.entry()?;
-    let view = from.u64()?;
+    let (view, by_majority) = (from.u64()?, from.byte()? != 0);
     let (processes, known) = (from.processes()?, from.processes()?);
     let next_id = from.u32()?;
     if usize::from(from.u16()?) != places {
@@ -76,6 +77,7 @@ pub(super) fn from_bytes(bytes: &[u8], places: usize) -> Option<(Directory, Entr
         groups,
         next_id,
         last_request,
+        by_majority,
     };
     from.0.is_empty().then_some((directory, last))
 }

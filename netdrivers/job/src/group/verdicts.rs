@@ -5,6 +5,7 @@ use super::Verdict;
 use crate::job_channel::{JobChannel, WorldChannel};
 use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::Loopback;
+use pombo_netdrivers::deaths::DeathSource;
 use pombo_netdrivers::shm::Shm;
 #[cfg(feature = "hosts")]
 use pombo_transport::multicast::BufferProvider;
@@ -16,6 +17,11 @@ pub trait Verdicts: Channel {
 
     /// Returns whether that peer's process has joined the job, or has ended.
     fn has_started(&self, peer: Peer) -> bool;
+
+    /// Returns whether a peer can be out of reach and live.
+    fn can_be_partitioned(&self) -> bool {
+        false
+    }
 }
 
 /// Ranks that are threads: one is lost when its channel is dropped.
@@ -29,10 +35,18 @@ impl Verdicts for Loopback {
     }
 }
 
+fn of_source(source: &dyn DeathSource, peer: Peer) -> Verdict {
+    match (source.is_unreachable(peer), source.has_finished(peer)) {
+        (true, _) => Verdict::Unreachable,
+        (_, true) => Verdict::Left,
+        _ => Verdict::Dead,
+    }
+}
+
 /// The system of a host knows which of its processes have ended.
 impl Verdicts for Shm {
-    fn verdict(&self, _: Peer) -> Verdict {
-        Verdict::Dead
+    fn verdict(&self, peer: Peer) -> Verdict {
+        of_source(self.deaths(), peer)
     }
 
     fn has_started(&self, peer: Peer) -> bool {
@@ -43,17 +57,17 @@ impl Verdicts for Shm {
 #[cfg(feature = "hosts")]
 impl<const RANKS: usize, B: BufferProvider + 'static> Verdicts for JobChannel<RANKS, B> {
     fn verdict(&self, peer: Peer) -> Verdict {
-        match self.death_sources().1 {
-            Some(remote) if remote.is_unreachable(peer) => Verdict::Unreachable,
-            _ => Verdict::Dead,
-        }
+        let (local, remote) = self.death_sources();
+        of_source(remote.unwrap_or(local), peer)
     }
 
     fn has_started(&self, peer: Peer) -> bool {
-        // Places for processes that join later are on the launcher's host, where ranks are places.
-        match self.death_sources() {
-            (local, None) => local.has_started(peer),
-            (_, Some(_)) => true,
-        }
+        // Ranks of this host are there since the start if there are others.
+        let (local, remote) = self.death_sources();
+        remote.unwrap_or(local).has_started(peer)
+    }
+
+    fn can_be_partitioned(&self) -> bool {
+        self.remote().is_some()
     }
 }

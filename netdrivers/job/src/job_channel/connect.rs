@@ -20,7 +20,7 @@ use crate::settings;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::IpAddr;
-use pombo_kernel::Network;
+use pombo_kernel::{Network, Peer};
 use pombo_netdrivers::ethernet::{BoundEthernet, EthernetAndUdp, Traffic};
 use pombo_netdrivers::udp::{BoundUdp, Udp};
 
@@ -154,12 +154,16 @@ impl LocalSockets {
         };
         let listeners: Vec<_> = all.iter().map(|at| at.listener).collect();
         let near = |peer| hosts.share_host(info.me, peer);
-        let failure_detector = self
+        let mut failure_detector = self
             .listener
             .meet(info.me, &listeners, near, job, timeout)?;
+        let first_place = all.len().saturating_sub(settings::spare_places());
+        failure_detector.set_first_place(Peer(first_place as u16));
         let link = Link::new(device, job.frame_auth(KeyUse::Unicast))
             .map_err(pombo_kernel::Error::from)?;
-        let far = InterHost::new(loss.over(link), failure_detector, (self.ip, timeout), job)?;
+        let place = (self.ip, timeout);
+        let job = (job, info.fingerprint);
+        let far = InterHost::new(loss.over(link), failure_detector, place, job)?;
         Ok((far, description))
     }
 }

@@ -1,7 +1,7 @@
 //! Detects dead ranks of other hosts. Each pair of ranks on different hosts has a connection that carries no data: the
 //! systems keep it up while both processes live, whatever they compute, close it when one ends, and give it up when a
 //! host is lost. A rank that ends in good order sends one byte before; one that ends because another has ended sends
-//! that one's number.
+//! that one's number; one that kept a place for a process sends a byte when that has come.
 //!
 //! A process that connects to a rank's listener first proves that it knows the job's key. A child that a rank forks
 //! closes the connections; one that is created without the C library's fork keeps them, and the others detect the end
@@ -44,6 +44,10 @@ pub(super) struct FailureDetector {
     finished: Vec<Peer>,
     /// The ranks whose connections failed, which may be alive.
     unreachable: Vec<Peer>,
+    /// The ranks from this one on are places for processes that join later.
+    first_place: Peer,
+    /// The places to which a process has come.
+    taken: Vec<Peer>,
     /// The time of the next check in ns.
     due: u64,
 }
@@ -57,15 +61,39 @@ struct Connection {
 const GOODBYE: &[u8] = b"!";
 /// The first byte of the message of a rank that ends because of another, whose number follows.
 const ROOT_CAUSE: u8 = b'?';
+/// The message of a place to which a process has come.
+const TAKEN: &[u8] = b"+";
 
 impl FailureDetector {
     fn new(connections: Vec<Connection>) -> Self {
         FailureDetector {
             connections,
+            first_place: Peer(u16::MAX),
+            taken: Vec::new(),
             root_causes: Vec::new(),
             finished: Vec::new(),
             unreachable: Vec::new(),
             due: 0,
+        }
+    }
+
+    /// Sets which ranks are places that others keep for processes that join later: those from this one on.
+    pub(super) fn set_first_place(&mut self, first: Peer) {
+        self.first_place = first;
+    }
+
+    /// Returns whether that rank of another host has ended.
+    pub(super) fn has_ended(&self, peer: Peer) -> bool {
+        !self
+            .connections
+            .iter()
+            .any(|connection| connection.peer == peer)
+    }
+
+    /// Tells all ranks that a process has come to the place that this rank has kept.
+    pub(super) fn report_taken(&self) {
+        for connection in &self.connections {
+            send_bytes(&connection.socket, TAKEN);
         }
     }
 
@@ -92,8 +120,9 @@ impl DeathSource for FailureDetector {
         for (index, readable) in readable.into_iter().enumerate().rev() {
             let Connection { peer, socket } = &self.connections[index];
             let said = |word| match word {
-                Farewell::Goodbye => self.finished.push(*peer),
-                Farewell::RootCause(other) => self.root_causes.push((*peer, other)),
+                Word::Goodbye => self.finished.push(*peer),
+                Word::RootCause(other) => self.root_causes.push((*peer, other)),
+                Word::Taken => self.taken.push(*peer),
             };
             let end = if readable {
                 connection_end(socket, said)
@@ -126,8 +155,8 @@ impl DeathSource for FailureDetector {
         root_cause.map(|(_, other)| *other)
     }
 
-    fn has_started(&self, _: Peer) -> bool {
-        true
+    fn has_started(&self, peer: Peer) -> bool {
+        peer < self.first_place || self.taken.contains(&peer) || self.has_ended(peer)
     }
 
     fn is_unreachable(&self, peer: Peer) -> bool {
@@ -139,10 +168,11 @@ impl DeathSource for FailureDetector {
     }
 }
 
-/// The last message of a rank that ends.
-enum Farewell {
+/// A message of a rank.
+enum Word {
     Goodbye,
     RootCause(Peer),
+    Taken,
 }
 
 /// Sends bytes without waiting; a rank that has ended gets nothing.
@@ -160,24 +190,38 @@ enum End {
 }
 
 /// Reads what has arrived; returns how the connection ended, if it did.
-fn connection_end(socket: &Descriptor, mut said: impl FnMut(Farewell)) -> Option<End> {
+fn connection_end(socket: &Descriptor, mut said: impl FnMut(Word)) -> Option<End> {
     let mut bytes = [0_u8; 16];
     loop {
         let got = recv(socket, &mut bytes, RecvFlags::DONTWAIT);
         match got.map(|(len, _)| len) {
             Ok(0) => return Some(End::Closed),
-            // A message of a few bytes arrives whole.
-            Ok(3) if bytes[0] == ROOT_CAUSE => {
-                said(Farewell::RootCause(Peer(u16::from_le_bytes([
-                    bytes[1], bytes[2],
-                ]))));
-            }
-            Ok(1) if bytes[..1] == *GOODBYE => said(Farewell::Goodbye),
-            Ok(_) => {}
+            Ok(len) => words(&bytes[..len.min(bytes.len())], &mut said),
             Err(io::Errno::INTR) => {}
             Err(io::Errno::AGAIN) => return None,
             Err(_) => return Some(End::Failed),
         }
+    }
+}
+
+/// Takes messages apart. Those of a few bytes arrive whole, but several may arrive at once.
+fn words(mut bytes: &[u8], said: &mut impl FnMut(Word)) {
+    loop {
+        bytes = match bytes {
+            [ROOT_CAUSE, low, high, rest @ ..] => {
+                said(Word::RootCause(Peer(u16::from_le_bytes([*low, *high]))));
+                rest
+            }
+            [first, rest @ ..] => {
+                match core::slice::from_ref(first) {
+                    GOODBYE => said(Word::Goodbye),
+                    TAKEN => said(Word::Taken),
+                    _ => {}
+                }
+                rest
+            }
+            [] => return,
+        };
     }
 }
 

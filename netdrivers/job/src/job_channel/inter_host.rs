@@ -34,6 +34,7 @@ pub struct InterHost<const RANKS: usize> {
     /// Seconds after which a host that does not answer counts as lost.
     timeout: u32,
     job: JobKeys,
+    fingerprint: u64,
 }
 
 impl<const RANKS: usize> InterHost<RANKS> {
@@ -41,7 +42,7 @@ impl<const RANKS: usize> InterHost<RANKS> {
         network: Lossy<Link<Udp>>,
         failure_detector: FailureDetector,
         (address, timeout): (IpAddr, u32),
-        job: JobKeys,
+        (job, fingerprint): (JobKeys, u64),
     ) -> Result<Self, Error> {
         Ok(InterHost {
             reliable: Reliable::new(network, job.name.epoch)?,
@@ -52,6 +53,7 @@ impl<const RANKS: usize> InterHost<RANKS> {
             address,
             timeout,
             job,
+            fingerprint,
         })
     }
 
@@ -94,6 +96,11 @@ impl<const RANKS: usize> InterHost<RANKS> {
         self.job
     }
 
+    /// Returns the fingerprint of the job's composition.
+    pub(super) fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
     /// Returns whether everything that was sent has arrived, or its receiver is lost, and the others have had time to
     /// receive the last reports. A rank that leaves then blocks no other; a rank that misses the last report learns
     /// from the connection that this one has ended.
@@ -117,6 +124,11 @@ impl<const RANKS: usize> InterHost<RANKS> {
 
     pub(super) fn finish(&mut self) {
         self.failure_detector.finish();
+    }
+
+    /// Tells the others that a process has come to the place that this rank has kept.
+    pub(super) fn report_taken(&self) {
+        self.failure_detector.report_taken();
     }
 
     /// Returns the failure detector, which knows the ended ranks and the reasons.

@@ -20,6 +20,8 @@ mod injected_loss;
 mod inter_host;
 mod join;
 #[cfg(feature = "hosts")]
+mod kept_place;
+#[cfg(feature = "hosts")]
 mod link;
 #[cfg(feature = "hosts")]
 mod local_address;
@@ -35,6 +37,8 @@ pub use channel_queries::WorldChannel;
 #[cfg(feature = "hosts")]
 pub use composite::JobChannel;
 pub use join::{Joined, join};
+#[cfg(feature = "hosts")]
+pub use kept_place::KeptPlace;
 pub use traffic::Traffic;
 
 /// The channel to every rank of a job: a rank is its peer.

@@ -131,3 +131,34 @@ fn cuts_between_pairs_leave_one_view() {
     println!("{rests:?} schedules that end in several views and in one");
     assert!(rests[1] > rests[0]);
 }
+
+/// Links between pairs are cut while processes join, and any leave or are killed, up to all but one: a newcomer may be the last who
+/// knows what a majority has decided. Nobody decides anything else, which the world checks at each step.
+#[test]
+fn newcomers_where_pairs_are_cut_and_processes_killed_have_one_log() {
+    let mut admitted = 0;
+    for_each_schedule(400, |seed| {
+        let mut random = Random(seed);
+        let first = 2 + random.below(4);
+        let size = first + 1 + random.below(3);
+        let mut world = World::new(first, size, random.next());
+        world.require_majorities();
+        for _ in 0..2 + random.below(2 * size) {
+            for _ in 0..random.below(200) {
+                world.go_on(true);
+            }
+            let one = random.below(size);
+            let may_end = world.living().len() > 1 && world.living().contains(&one);
+            match random.below(4) {
+                0 if may_end => world.kill(one),
+                1 if may_end => world.leave(one),
+                2 => world.join(),
+                _ => world.cut(one, (one + 1 + random.below(size - 1)) % size),
+            }
+        }
+        world.rest();
+        admitted += world.admitted;
+    });
+    println!("{admitted} admitted");
+    assert!(admitted > 0);
+}

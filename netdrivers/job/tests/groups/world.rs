@@ -106,6 +106,13 @@ impl World {
         }
     }
 
+    /// Makes every decision need a majority, as where a process that is out of reach may be alive.
+    pub(crate) fn require_majorities(&mut self) {
+        for process in self.processes.iter_mut() {
+            process.agreement.require_majorities();
+        }
+    }
+
     pub(crate) fn living(&self) -> Vec<usize> {
         (0..self.processes.len())
             .filter(|&at| self.processes[at].lives)
@@ -233,7 +240,7 @@ impl World {
         }
     }
 
-    fn kill(&mut self, at: usize) {
+    pub(crate) fn kill(&mut self, at: usize) {
         self.processes[at].lives = false;
         for other in 0..self.processes.len() {
             self.links[other][at].clear();
@@ -245,6 +252,17 @@ impl World {
             }
         }
         self.kill_in = self.kill_in.map(|_| 1 + self.random.below(MOST_STEPS));
+    }
+
+    /// Lets a process leave in good order: all that it has sent arrives.
+    pub(crate) fn leave(&mut self, at: usize) {
+        self.processes[at].lives = false;
+        for other in 0..self.processes.len() {
+            self.links[other][at].clear();
+            if other != at && !self.cut.contains(&(at, other)) {
+                self.verdicts.push((other, at, Verdict::Left));
+            }
+        }
     }
 
     /// Cuts the link between two processes for ever.
@@ -354,7 +372,7 @@ impl World {
     fn give_verdict(&mut self, which: usize) {
         let (at, about, verdict) = self.verdicts.swap_remove(which);
         // A death is known after the last frame.
-        while verdict == Verdict::Dead
+        while verdict != Verdict::Unreachable
             && !self.links[about][at].is_empty()
             && self.processes[at].lives
         {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -46,6 +46,8 @@ pub(crate) enum Event {
         number: u64,
         ranks: Vec<RankReport>,
     },
+    /// A place is kept for a process that joins at these addresses.
+    Placed(Vec<SocketAddr>),
     /// That connection has closed.
     Gone(usize),
     /// `pombo explain` wants an answer.
@@ -62,6 +64,8 @@ pub(crate) enum Finding {
     Deadlock(String),
     /// What every rank waits for, as the user has asked.
     Report(String),
+    /// All places for processes that join are kept, at these addresses.
+    Places(Vec<SocketAddr>),
 }
 
 /// The reporters and what they have said.
@@ -74,6 +78,9 @@ pub(crate) struct Desk {
     _memory: OwnedFd,
     hosts: Vec<String>,
     size: usize,
+    /// Places for processes that join of which nothing has been heard, and where the others are.
+    missing_places: usize,
+    addresses: Vec<SocketAddr>,
     reporters: BTreeMap<usize, Reporter>,
     number: u64,
     round: Option<Round>,
@@ -100,8 +107,8 @@ struct Round {
 }
 
 impl Desk {
-    /// Opens the desk of a job of `size` ranks on these hosts, in Hydra's order.
-    pub(crate) fn open(hosts: Vec<String>, size: usize) -> io::Result<Desk> {
+    /// Opens the desk of a job of `size` ranks on these hosts, in Hydra's order, with so many places for processes that join.
+    pub(crate) fn open(hosts: Vec<String>, size: usize, places: usize) -> io::Result<Desk> {
         let (sender, events) = sync_channel(EVENTS);
         let key = random_key()?;
         let port = listener::start(key.clone(), sender.clone())?;
@@ -115,6 +122,8 @@ impl Desk {
             _memory: memory,
             hosts,
             size,
+            missing_places: places,
+            addresses: Vec::new(),
             reporters: BTreeMap::new(),
             number: 0,
             round: None,
@@ -126,6 +135,11 @@ impl Desk {
     /// Returns what reporters have to be told.
     pub(crate) fn address(&self) -> &str {
         &self.address
+    }
+
+    /// Returns the secret that lets those in who must be told.
+    pub(crate) fn secret(&self) -> &str {
+        self.address.split_once(':').map_or("", |(_, key)| key)
     }
 
     /// Returns where events go; the sender waits while too many are there.
@@ -143,6 +157,13 @@ impl Desk {
         {
             Ok(Event::Ended) => return Some(Finding::Ended),
             Ok(Event::Terminated) => return Some(Finding::Terminated),
+            Ok(Event::Placed(addresses)) => {
+                self.addresses.extend(addresses);
+                self.missing_places = self.missing_places.saturating_sub(1);
+                if self.missing_places == 0 {
+                    return Some(Finding::Places(std::mem::take(&mut self.addresses)));
+                }
+            }
             Ok(event) => self.take(event),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
@@ -157,7 +178,7 @@ impl Desk {
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Ended | Event::Terminated => {}
+            Event::Ended | Event::Terminated | Event::Placed(_) => {}
             Event::Inquired => self.ask(PATIENCE, true, Vec::new()),
             Event::Client(stream) => self.ask(PATIENCE, false, vec![stream]),
             Event::Joined {

@@ -72,6 +72,15 @@ fn serve(stream: TcpStream, id: usize, key: &str, events: &SyncSender<Event>) ->
                 events.send(answered).map_err(stopped)?;
             }
         }
+        Hello::Place {
+            key: said,
+            addresses,
+        } if said == key => {
+            events.send(Event::Placed(addresses)).map_err(stopped)?;
+            // It takes the end of the connection for the end of the launcher.
+            stream.set_read_timeout(None)?;
+            io::copy(&mut (&stream), &mut io::sink()).map(drop)
+        }
         Hello::Explain { key: said } if said == key => {
             events.send(Event::Client(stream)).map_err(stopped)
         }

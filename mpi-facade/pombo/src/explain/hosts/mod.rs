@@ -12,4 +12,4 @@ mod survey;
 
 pub(crate) use client::ask;
 pub(crate) use desk::{Desk, Event, Finding};
-pub(crate) use reporter::{NAME, main};
+pub(crate) use reporter::{NAME, enter_place, main};

@@ -1,7 +1,7 @@
 //! What a desk, its reporters and `pombo explain` say to each other: one JSON object on each line, over TCP.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -25,6 +25,11 @@ pub(super) enum Hello {
         key: String,
         host: usize,
         name: String,
+    },
+    /// Who keeps a place for a process that joins, and where it listens for that.
+    Place {
+        key: String,
+        addresses: Vec<SocketAddr>,
     },
     /// `pombo explain`.
     Explain { key: String },

@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
@@ -32,27 +32,46 @@ pub(crate) fn main(words: &[OsString]) -> Result<u8, Error> {
     // Hydra takes the end of a rank's pipes for the end of the rank: nobody else may hold them.
     close_inherited();
     let _ = setsid();
-    let wrong = || Error::Value {
-        what: NAME,
-        given: String::new(),
-        want: "nothing by hand: it is for the launcher alone",
-    };
     let proxy = words.first().and_then(|word| word.to_str()?.parse().ok());
-    let proxy = proxy.ok_or_else(wrong)?;
-    let said = std::env::var(LAUNCHER.name()).unwrap_or_default();
-    let (port, key) = said.split_once(':').ok_or_else(wrong)?;
-    let (launcher, host) = of_proxy(proxy).ok_or_else(wrong)?;
-    let port = port.parse().map_err(|_| wrong())?;
-    let failed = Error::system("reach the launcher of the job");
-    let stream = connect(&launcher, port).map_err(failed)?;
-    let hello = Hello::Reporter {
-        key: key.to_owned(),
-        host,
-        name: hostname(),
-    };
+    let proxy = proxy.ok_or_else(by_hand)?;
+    let (stream, key, host) = reach(proxy)?;
+    let name = hostname();
+    let hello = Hello::Reporter { key, host, name };
     // The end of the connection is the end of the job.
     let _ = send(&stream, &hello).and_then(|()| report(&stream, proxy));
     Ok(0)
+}
+
+/// Tells the launcher where a place for a process that joins is kept, below that process of Hydra's proxy. Returns the
+/// connection, which ends with the launcher, and its secret.
+pub(crate) fn enter_place(
+    proxy: u32,
+    addresses: Vec<SocketAddr>,
+) -> Result<(TcpStream, String), Error> {
+    let (stream, key, _) = reach(proxy)?;
+    let secret = key.clone();
+    send(&stream, &Hello::Place { key, addresses }).map_err(Error::system(REACH))?;
+    Ok((stream, secret))
+}
+
+const REACH: &str = "reach the launcher of the job";
+
+fn by_hand() -> Error {
+    Error::Value {
+        what: NAME,
+        given: String::new(),
+        want: "nothing by hand: it is for the launcher alone",
+    }
+}
+
+/// Connects to the launcher that has started this proxy. Returns its key, and the number of this host, too.
+fn reach(proxy: u32) -> Result<(TcpStream, String, usize), Error> {
+    let said = std::env::var(LAUNCHER.name()).unwrap_or_default();
+    let (port, key) = said.split_once(':').ok_or_else(by_hand)?;
+    let (launcher, host) = of_proxy(proxy).ok_or_else(by_hand)?;
+    let port = port.parse().map_err(|_| by_hand())?;
+    let stream = connect(&launcher, port).map_err(Error::system(REACH))?;
+    Ok((stream, key.to_owned(), host))
 }
 
 fn close_inherited() {

@@ -1,0 +1,106 @@
+//! `pombo __place`: keeps a place of a job on several hosts for a process that joins. The launcher has Hydra start one for
+//! each place, as the last ranks; each tells it where it listens. Once a process has come, it is that process's proxy.
+//!
+//! It ends with the process that came, or when those with which the job began have ended and nobody has come.
+
+use std::io;
+use std::net::TcpStream;
+use std::os::unix::process::parent_id;
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+
+use pombo_job::KeptPlace;
+
+use super::far_listener::{FarListener, Serve};
+use super::handshake::{self, Joiner};
+use super::hosts_side::HostsSide;
+use super::job_file::JobFile;
+use super::job_side::JobSide;
+use super::proxy::{self, Served};
+use super::refusal;
+use crate::console::warn;
+use crate::error::Error;
+use crate::explain::hosts::enter_place;
+use crate::join_ports::ports_of_environment;
+
+/// The subcommand's name.
+pub(crate) const NAME: &str = "__place";
+
+/// Most that have proved that they know the key and wait for an answer; then their threads wait.
+const MOST_JOINERS: usize = 8;
+
+/// Most addresses of this host that the launcher is told.
+const MOST_ADDRESSES: usize = 8;
+
+/// Keeps a place to its end.
+pub(crate) fn main() -> Result<u8, Error> {
+    let failed = Error::system("listen for who joins");
+    let opened = FarListener::open(ports_of_environment()?).map_err(failed)?;
+    let (listener, mut addresses) = opened.ok_or(Error::System {
+        doing: "listen for who joins",
+        source: io::Error::other(
+            "this host has no address that others reach, or no port is allowed",
+        ),
+    })?;
+    // The launcher ends the job when a rank ends that has not left, so errors need no more than that.
+    let kept = KeptPlace::enter().map_err(|error| Error::System {
+        doing: "keep a place for a process that joins",
+        source: io::Error::other(error.to_string()),
+    })?;
+    addresses.truncate(MOST_ADDRESSES);
+    let (launcher, secret) = enter_place(parent_id(), addresses)?;
+    let failed = Error::system("listen to the launcher");
+    launcher.set_nonblocking(true).map_err(failed)?;
+    let file = JobFile::of_several_hosts(Vec::new(), &secret)?;
+    let (sender, joiners) = sync_channel(MOST_JOINERS);
+    let serve: Serve = Arc::new(move |stream: TcpStream, proves: Arc<TcpStream>| {
+        // Who does not know the key has been told.
+        if let Ok(Some(joiner)) = handshake::accept(stream, &file) {
+            drop(proves);
+            let _ = sender.send(joiner);
+        }
+    });
+    let mut side = HostsSide::new(kept, launcher, (listener, serve), joiners);
+    if let Err(error) = keep(&mut side) {
+        side.leave(false);
+        warn(&format!("rank {}: {error}", side.numbers()[0]));
+    }
+    Ok(0)
+}
+
+fn keep(side: &mut HostsSide) -> io::Result<()> {
+    while !side.has_lost_launcher() {
+        side.progress()?;
+        if side.is_deserted() && side.leave(true) {
+            return Ok(());
+        }
+        let Some(joiner) = side.next_joiner() else {
+            side.wait_alone()?;
+            continue;
+        };
+        if side.is_deserted() {
+            let _ = joiner.answer(refusal::OVER);
+            continue;
+        }
+        let served = serve(side, joiner);
+        if matches!(served, Ok(Served::Unused)) {
+            continue;
+        }
+        side.leave(false);
+        if !matches!(served, Ok(Served::Left)) && !side.has_lost_launcher() {
+            let end = "which had joined the running job, has ended without leaving it";
+            warn(&format!("rank {}, {end}", side.numbers()[0]));
+        }
+        return served.map(drop);
+    }
+    Ok(())
+}
+
+/// Gives the place to a process, and serves it to its end.
+fn serve(side: &mut HostsSide, joiner: Joiner) -> io::Result<Served> {
+    let numbers @ [place, places, _] = side.numbers();
+    match joiner.answer(&proxy::answer(numbers, side.fingerprint(), side.limit())) {
+        Ok(wire) => proxy::serve(side, [place, places], wire),
+        Err(_) => Ok(Served::Unused),
+    }
+}
