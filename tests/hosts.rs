@@ -18,6 +18,8 @@ macro_rules! here {
 mod begin;
 #[path = "hosts/broadcast.rs"]
 mod broadcast;
+#[path = "hosts/casts.rs"]
+mod casts;
 #[path = "hosts/choice.rs"]
 mod choice;
 #[path = "hosts/explain.rs"]

@@ -205,6 +205,13 @@ pub const KEPT_SCRATCH: usize = 4 << 20;
 /// Nanoseconds that ranks wait for each other's first frames.
 pub const CAST_TRIAL: u64 = 1_000_000_000;
 
+// ---- Casts to named groups, in nanoseconds --------------------------------------------------------------------------
+
+/// Time for which a message waits until it can leave as one frame to all hosts: longer than losses take to be repaired.
+pub const CAST_PATIENCE: u64 = 20_000_000;
+/// Time for which messages do not wait after one did in vain: processes that compute do not take theirs meanwhile.
+pub const CAST_BACK_OFF: u64 = 200_000_000;
+
 // ---- Adaptive trees, in nanoseconds ---------------------------------------------------------------------------------
 
 /// Least time between two probes of a link.

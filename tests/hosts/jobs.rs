@@ -15,6 +15,11 @@ const RANKS_PER_HOST: usize = 2;
 
 /// Returns a launcher of eight ranks, without variables of a surrounding job. Reports and returns `None` without Hydra.
 pub(crate) fn job(hosts: &Hosts) -> Option<Command> {
+    job_of(hosts, RANKS_PER_HOST)
+}
+
+/// Returns a launcher of so many ranks on every host, as [`job`].
+pub(crate) fn job_of(hosts: &Hosts, ranks_per_host: usize) -> Option<Command> {
     let hydra = ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"];
     let is_hydra = |name: &&&str| {
         let said = Command::new(**name).arg("--version").output();
@@ -24,7 +29,7 @@ pub(crate) fn job(hosts: &Hosts) -> Option<Command> {
         eprintln!("SKIPPED: there is no Hydra on this machine; Debian's package mpich has it");
         return None;
     };
-    let mut command = hosts.hydra(name, RANKS_PER_HOST);
+    let mut command = hosts.hydra(name, ranks_per_host);
     let variables = std::env::vars().filter(|(name, _)| name.starts_with("POMBO_"));
     for (name, _) in variables {
         command.env_remove(name);

@@ -217,8 +217,8 @@ pub trait PointToPointExt: PointToPoint {
         engine.pause(moved, idle, deadline)
     }
 
-    /// Returns the channel below.
-    fn channel_below(&mut self) -> &Self::Channel {
+    /// Returns the channel below. Sending on it directly breaks the kernel's order.
+    fn channel_below(&mut self) -> &mut Self::Channel {
         self.engine().channel
     }
 }

@@ -116,6 +116,13 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
         &mut self.local
     }
 
+    /// Returns whether the local channel reaches that peer.
+    pub fn is_local(&self, peer: Peer) -> bool {
+        self.remote_peers
+            .as_ref()
+            .is_none_or(|remote_peers| remote_peers.route(peer).is_some())
+    }
+
     /// Returns the remote channel, if there is one.
     #[inline]
     pub fn remote(&self) -> Option<&B> {

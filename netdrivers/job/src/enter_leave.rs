@@ -1,6 +1,6 @@
 //! Joins and leaves a job in one call each, for a program over [`Communicator`].
 
-use crate::group::GroupEndpoint;
+use crate::group::{CASTS, GroupEndpoint};
 use crate::job_channel::{JobChannel, Joined, WorldChannel, join};
 use crate::settings::{check_own, spare_places};
 use crate::{JobError, Launcher};
@@ -46,7 +46,8 @@ pub fn leave_groups<M: Memory, C: Config, const RANKS: usize>(
     let mut idle = 0;
     while !(comm.port::<0>().is_flushed()
         && comm.port::<1>().is_flushed()
-        && comm.channel_mut().is_settled())
+        && comm.channel_mut().is_settled()
+        && comm.channel().has_settled_group(CASTS))
     {
         comm.port::<0>().progress_or_wait(&mut idle)?;
     }

@@ -124,3 +124,39 @@ fn small_messages_fill_the_wire() {
     eprintln!("{share:.1} % of the wire, {reports} reports of a receiver for {many} messages");
     assert!(share > 95.0 && reports < many as u64 / 4);
 }
+
+/// A receiver that takes messages by what they say, in any order, gets each once, and the source does not wait for those
+/// that it has dropped.
+#[test]
+fn messages_are_taken_in_any_order() {
+    let (_sim, mut peers) = world(Faults::NONE.loss(Rate::percent(5)));
+    let many = 3000_u32;
+    let (mut sent, mut have) = (0, vec![Vec::new(); usize::from(PEERS)]);
+    while have[1..].iter().any(|have| have.len() < many as usize) {
+        while sent < many && peers[0].send(GroupId(1), &&sent.to_le_bytes()[..]).is_ok() {
+            sent += 1;
+        }
+        send_due(&mut peers);
+        for (turn, (have, peer)) in have.iter_mut().zip(&mut peers).enumerate().skip(1) {
+            let arrived = peer.arrived(GroupId(1), SOURCE).expect("it is open");
+            // Of each pair the second one first; the first one when its place is needed.
+            for wanted in [1, 0] {
+                let retained = peer.retain(GroupId(1), SOURCE, |number, bytes| {
+                    assert_eq!(bytes, (number as u32).to_le_bytes());
+                    let is_late = number + 8 + turn as u64 <= arrived || arrived == u64::from(many);
+                    let takes = number % 2 == wanted && (wanted == 1 || is_late);
+                    if takes {
+                        have.push(number);
+                    }
+                    !takes
+                });
+                assert_eq!(retained, Ok(()));
+            }
+        }
+    }
+    assert!(have[1].windows(2).any(|two| two[0] > two[1]), "in order");
+    for have in &mut have[1..] {
+        have.sort_unstable();
+        assert!(have.iter().copied().eq(0..u64::from(many)));
+    }
+}

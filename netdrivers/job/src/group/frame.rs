@@ -12,8 +12,8 @@ header! {
     pub struct GroupHeader {
         /// What the message is.
         kind: u8,
-        /// The number of a collective operation.
-        number: U16,
+        /// The number of a collective operation; of a message, how many casts its sender has sent before.
+        pub(super) number: U64,
         /// The identity of the group.
         pub(super) group: U32,
         /// The sender's view.
@@ -32,6 +32,9 @@ const MESSAGE: u8 = 1;
 const COLLECTIVE: u8 = 2;
 /// The form of the agreement's messages.
 const VERSION: u8 = 2;
+/// The form of a process' address for casts.
+#[cfg(feature = "hosts")]
+const ADDRESS: u8 = 0x80;
 
 /// A composition for the messages to members of groups of up to `RANKS` processes, of which each may have `POOL / RANKS`
 /// short messages unread at each other one. Messages above 1 KiB go by rendezvous.
@@ -46,16 +49,17 @@ impl AgreementHeader {
         AgreementHeader { version: VERSION }
     }
 
-    pub(super) fn any() -> Select<AgreementHeader> {
-        AgreementHeader::version(VERSION)
+    #[cfg(feature = "hosts")]
+    pub(super) fn address() -> Self {
+        AgreementHeader { version: ADDRESS }
     }
 }
 
 impl GroupHeader {
-    pub(super) fn message(group: u32, view: u64) -> Self {
+    pub(super) fn message(group: u32, view: u64, casts: u64) -> Self {
         GroupHeader {
             kind: MESSAGE,
-            number: 0.into(),
+            number: casts.into(),
             group: group.into(),
             view: view.into(),
         }
@@ -92,7 +96,7 @@ impl FrozenGroup {
     pub fn header(&self, operation: u16) -> GroupHeader {
         GroupHeader {
             kind: COLLECTIVE,
-            number: operation.into(),
+            number: u64::from(operation).into(),
             group: self.id.into(),
             view: self.view.into(),
         }

@@ -52,6 +52,12 @@
 //! has; one that joined later, or has left, drops it. Nothing comes twice, and messages of one sender come in order. A
 //! sender that ends while it sends may have reached some members only.
 //!
+//! Between hosts a message goes as one multicast frame, a *cast*, whatever the number of its hosts, where that saves frames:
+//! to two or more members on other hosts, of up to 1 KiB. All processes that the job begins with (up to 64)
+//! are in one multicast group, whose frames tell who is to take them, so a view that changes opens and closes none. Members
+//! on the same host, processes that joined later, and all where the network has no multicast get messages of their own,
+//! which are handed out after the casts that their sender sent before. `POMBO_GROUP_CASTS=0` switches casts off.
+//!
 //! A group that is *frozen* is static: its members have a dense copy ([`FrozenGroup`]), on which collective operations
 //! run, with the headers and patterns that it gives.
 //!
@@ -68,13 +74,20 @@
 //! | messages of the agreement without credit or room | none: dropped | sent again after [`RESEND`] ns |
 //! | bytes of the directory in a message to a newcomer | 700 | it asks for the rest |
 //! | unread messages of a sender to a member | the kernel's credit | the sender waits, until its time-out; the agreement has a port of its own and goes on |
+//! | unread casts of a sender to a process, whatever their groups | 32 | the sender waits 20 ms, then sends to each member by itself |
 
 mod agreement;
+#[cfg(feature = "hosts")]
+mod cast_channel;
+#[cfg(feature = "hosts")]
+mod casts;
 mod directory;
 mod entry;
 mod error;
 mod frame;
 mod message;
+#[cfg(not(feature = "hosts"))]
+mod no_casts;
 mod ports;
 mod processes;
 mod service;
@@ -92,6 +105,8 @@ pub use processes::Processes;
 pub use service::{Groups, Received};
 pub use verdicts::Verdicts;
 
+use pombo_kernel::channel::GroupId;
+
 /// The most bytes of a group's name.
 pub const NAME_LEN: usize = 32;
 /// The most groups of a job at a time.
@@ -102,6 +117,8 @@ pub const MAX_PROCESSES: usize = 256;
 pub const BATCH: usize = 16;
 /// Entries that a process keeps for others that lack them.
 pub const HISTORY: usize = 32;
+/// The group of the network that carries casts.
+pub(crate) const CASTS: GroupId = GroupId(1);
 /// The most bytes of the directory in a message.
 const SNAPSHOT_PIECE: usize = 700;
 /// The time in ns after which a message without an answer is sent again.

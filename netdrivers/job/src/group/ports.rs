@@ -1,12 +1,15 @@
 //! The ports of an endpoint that groups use: messages to members have one, the agreement has another, so members that
 //! leave their messages unread do not hold it up. Only `service` uses what a scope of them can do.
 
+#[cfg(feature = "hosts")]
+use super::cast_channel::CastChannel;
 use super::frame::{AgreementComposition, AgreementHeader, GroupHeader};
 use super::verdicts::Verdicts;
-use super::{MESSAGE_LEN, RESEND, Verdict};
+use super::{RESEND, Verdict};
 use pombo_kernel::facade::{FirstPort, Inspect, MultiPort, PointToPointExt};
 use pombo_kernel::{
-    Config, Endpoint, Error, Header, Lent, Memory, Peer, PointToPoint, Port, Scope, Select, Ticket,
+    Config, Endpoint, Error, Exact, Header, Lent, Memory, Peer, PointToPoint, Port, Scope, Select,
+    Ticket,
 };
 
 /// The agreement's port.
@@ -58,14 +61,24 @@ impl<L: Verdicts, M: Memory, C: Config, H: Header, N: Memory, D: Config> GroupPo
 
 /// Both ports, while buffers of that lifetime may be lent to the first.
 pub trait ScopedPorts<'buf> {
-    /// Takes the next message of the agreement: its sender and its length.
+    /// Takes the next message with that header on the agreement's port: its sender and its length.
     fn next_of_agreement(
         &mut self,
-        into: &mut [u8; MESSAGE_LEN],
+        header: AgreementHeader,
+        into: &mut [u8],
     ) -> Result<Option<(Peer, usize)>, Error>;
 
+    /// Sends a message on the agreement's port now or not at all; returns whether it has left.
+    fn try_inject(&mut self, to: Peer, header: AgreementHeader, bytes: &[u8]) -> bool;
+
     /// Sends a message of the agreement now or not at all.
-    fn inject(&mut self, to: Peer, bytes: &[u8]);
+    fn inject(&mut self, to: Peer, bytes: &[u8]) {
+        self.try_inject(to, AgreementHeader::new(), bytes);
+    }
+
+    /// Returns the part of the channel on which one frame reaches several hosts.
+    #[cfg(feature = "hosts")]
+    fn cast_channel(&mut self) -> Option<&mut dyn CastChannel>;
 
     /// Returns what is known of a peer from which nothing will come any more.
     fn lost(&mut self, peer: Peer) -> Option<Verdict>;
@@ -105,13 +118,15 @@ impl<'buf, L: Verdicts, C: Config, O: FirstPort<L, Port = AgreementPort>> Scoped
 {
     fn next_of_agreement(
         &mut self,
-        into: &mut [u8; MESSAGE_LEN],
+        header: AgreementHeader,
+        into: &mut [u8],
     ) -> Result<Option<(Peer, usize)>, Error> {
         let mut port = self.first_other();
-        while let Some(envelope) = port.probe(AgreementHeader::any())? {
+        while let Some(envelope) = port.probe(Exact(header).into())? {
             let from = envelope.peer();
+            let pattern = Select::from(Exact(header)).from_peer(from);
             // It has arrived as a whole: such messages are never announced.
-            match port.recv_timeout(AgreementHeader::any().from_peer(from), into, RESEND) {
+            match port.recv_timeout(pattern, &mut *into, RESEND) {
                 Ok(envelope) => return Ok(Some((from, envelope.len()))),
                 Err(Error::Channel(error)) => return Err(Error::Channel(error)),
                 Err(_) => {}
@@ -120,14 +135,16 @@ impl<'buf, L: Verdicts, C: Config, O: FirstPort<L, Port = AgreementPort>> Scoped
         Ok(None)
     }
 
-    fn inject(&mut self, to: Peer, bytes: &[u8]) {
-        // What waits for a process that has not joined yet is old when it comes.
-        if self.channel_below().has_started(to) {
-            // A lost peer is found by its verdict, a broken channel by the next poll.
-            let _ = self
-                .first_other()
-                .try_inject(to, AgreementHeader::new(), &bytes);
-        }
+    fn try_inject(&mut self, to: Peer, header: AgreementHeader, bytes: &[u8]) -> bool {
+        // What waits for a process that has not joined yet is old when it comes. A lost peer is found by its verdict, a
+        // broken channel by the next poll.
+        self.channel_below().has_started(to)
+            && matches!(self.first_other().try_inject(to, header, &bytes), Ok(true))
+    }
+
+    #[cfg(feature = "hosts")]
+    fn cast_channel(&mut self) -> Option<&mut dyn CastChannel> {
+        self.channel_below().cast_channel()
     }
 
     fn lost(&mut self, peer: Peer) -> Option<Verdict> {

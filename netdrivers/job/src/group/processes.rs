@@ -75,9 +75,14 @@ impl Processes {
 
     /// Returns the processes in ascending order.
     pub fn iter(self) -> impl Iterator<Item = Peer> {
-        (0..MAX_PROCESSES as u16)
-            .map(Peer)
-            .filter(move |peer| self.contains(*peer))
+        let words = (0..).step_by(64).zip(self.0);
+        words.flat_map(|(first, mut word)| {
+            core::iter::from_fn(move || {
+                let bit = word.trailing_zeros() as u16;
+                word &= word.wrapping_sub(1);
+                (bit < 64).then(|| Peer(first + bit))
+            })
+        })
     }
 
     /// Returns the lowest process.

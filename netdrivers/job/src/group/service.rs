@@ -1,25 +1,42 @@
 //! Groups as a program uses them: the agreement and messages to members, over two ports of the kernel.
 
 use super::agreement::Agreement;
+#[cfg(feature = "hosts")]
+use super::casts::CastService;
 use super::directory::{Delivery, FrozenGroup, Group, Member, Outcome};
 use super::entry::{Name, Operation};
-use super::frame::GroupHeader;
+use super::frame::{AgreementHeader, GroupHeader};
 use super::message::Message;
+#[cfg(not(feature = "hosts"))]
+use super::no_casts::CastService;
 use super::ports::{GroupPorts, ScopedPorts};
+use super::processes::Processes;
 use super::verdicts::Verdicts;
 use super::{GroupError, MESSAGE_LEN, RESEND};
 use crate::settings::spare_places;
 use alloc::vec::Vec;
 use core::time::Duration;
 use pombo_kernel::{Channel, Error, Exact, Peer, SCOPE_LOANS, Select, Ticket};
+use pombo_netdrivers::tuning::CAST_PATIENCE;
 use pombo_netdrivers::wait::now;
 
 /// The groups of the job, as this process sees them. Every call makes progress; a process that computes for long lets
 /// the others wait.
 pub struct Groups {
     agreement: Agreement,
+    casts: CastService,
+    /// Whether casts are looked at before other messages: by turns, so neither waits for long.
+    casts_first: bool,
     /// When to look for lost processes next.
     look_at: u64,
+}
+
+/// A message that is to be handed out.
+enum Found {
+    /// In the kernel: the pattern that it alone is the first to match.
+    Message(Select<GroupHeader>),
+    /// A cast of that number.
+    Cast(u64),
 }
 
 /// A message that has been received from a group.
@@ -59,6 +76,8 @@ impl Groups {
         }
         Ok(Groups {
             agreement,
+            casts: CastService::new(channel.me(), first),
+            casts_first: false,
             look_at: 0,
         })
     }
@@ -203,6 +222,12 @@ impl Groups {
         found.ok_or(GroupError::NotAMember)
     }
 
+    /// Returns whether a short message of this process to members on other hosts is one frame, whatever their number. At
+    /// the beginning it is not, until all processes of the job have called their groups; see [`group`](super).
+    pub fn is_casting(&self) -> bool {
+        self.casts.are_ready()
+    }
+
     /// Sends to all members of a group except this process, which need not be a member. Returns to how many it has
     /// sent; those that have ended meanwhile do not count. Members receive messages of one sender in order.
     ///
@@ -235,26 +260,54 @@ impl Groups {
         if self.agreement.is_minority() {
             return Err(GroupError::Minority);
         }
-        let group = self.group(name)?;
-        let header = GroupHeader::message(group.id(), self.view());
+        let (group, view) = (self.group(name)?, self.view());
+        let id = group.id();
         if to
             .iter()
             .any(|member| group.member_of(member.peer) != Some(*member))
         {
             return Err(GroupError::NoSuchMember);
         }
-        let me = self.agreement.me();
-        let peers: Vec<Peer> = to
-            .iter()
-            .map(|member| member.peer)
-            .filter(|peer| *peer != me)
-            .collect();
-        let deadline = deadline(timeout);
-        let mut sent = 0;
+        let me = [self.agreement.me()].into_iter().collect();
+        let to: Processes = to.iter().map(|member| member.peer).collect();
+        let (to, deadline) = (to.without(me), deadline(timeout));
+        let header = GroupHeader::message(id, view, 0);
+        let reached = port.scope(|ports| self.cast(ports, to, header, bytes, deadline))?;
+        let to = to.without(reached);
+        let header = GroupHeader::message(id, view, self.casts.before_unicasts(to));
+        let (peers, mut sent): (Vec<Peer>, _) = (to.iter().collect(), reached.len());
         for peers in peers.chunks(SCOPE_LOANS) {
             sent += port.scope(|ports| self.send_all(ports, peers, header, bytes, deadline))?;
         }
         Ok(sent)
+    }
+
+    /// Sends to those of these processes that one frame reaches; returns which these are. Waits for a moment if a cast
+    /// cannot leave: for long only processes are behind that do not take theirs, of which others need not wait.
+    fn cast(
+        &mut self,
+        ports: &mut (dyn ScopedPorts<'_> + '_),
+        to: Processes,
+        header: GroupHeader,
+        bytes: &[u8],
+        deadline: u64,
+    ) -> Result<Processes, GroupError> {
+        let (to, mut idle) = (self.casts.reach(ports, to, bytes.len()), 0);
+        let patience = now().saturating_add(CAST_PATIENCE).min(deadline);
+        while !to.is_empty() {
+            if self.casts.try_send(ports, to, &header, bytes)? {
+                return Ok(to);
+            }
+            if !self.casts.may_wait(now()) {
+                break;
+            }
+            self.advance(ports)?;
+            match pause(ports, &mut idle, patience) {
+                Err(GroupError::TimedOut) => self.casts.back_off(now()),
+                paused => paused?,
+            }
+        }
+        Ok(Processes::NONE)
     }
 
     /// Sends to a few peers at once.
@@ -319,8 +372,14 @@ impl Groups {
     ) -> Result<Received, GroupError> {
         let (name, deadline) = (Name::new(name)?, deadline(timeout));
         loop {
-            let (pattern, from) = port.scope(|ports| self.find(ports, name, deadline))?;
+            let (found, from) = port.scope(|ports| self.find(ports, name, deadline))?;
             let received = port.scope(|ports| {
+                let pattern = match found {
+                    Found::Message(pattern) => pattern,
+                    Found::Cast(number) => {
+                        return Ok(self.casts.take(ports, (from, number), bytes)?);
+                    }
+                };
                 let ticket = ports.irecv(pattern, &mut *bytes)?;
                 let mut idle = 0;
                 loop {
@@ -342,14 +401,13 @@ impl Groups {
         }
     }
 
-    /// Waits for a message that is to be handed out; returns the pattern that it alone is the first to match, and its
-    /// sender.
+    /// Waits for a message that is to be handed out; returns it and its sender.
     fn find(
         &mut self,
         ports: &mut (dyn ScopedPorts<'_> + '_),
         name: Name,
         deadline: u64,
-    ) -> Result<(Select<GroupHeader>, Peer), GroupError> {
+    ) -> Result<(Found, Peer), GroupError> {
         let mut idle = 0;
         loop {
             self.advance(ports)?;
@@ -360,16 +418,41 @@ impl Groups {
             let group = directory.group(name).ok_or(GroupError::UnknownGroup)?;
             let id = group.id();
             group.member_of(me).ok_or(GroupError::NotAMember)?;
-            if let Some((header, from)) = ports.probe(GroupHeader::of_group(id))? {
-                let pattern = Select::from(Exact(header)).from_peer(from);
-                match directory.delivery(me, id, header.view.get()) {
-                    Delivery::Later => {}
-                    Delivery::Drop => ports.drop_message(pattern)?,
-                    Delivery::Deliver => return Ok((pattern, from)),
+            for by_cast in [self.casts_first, !self.casts_first] {
+                let found = match by_cast {
+                    true => {
+                        let found = self.casts.find(ports, directory, id)?;
+                        found.map(|(from, number)| (Found::Cast(number), from))
+                    }
+                    false => self.find_message(ports, id)?,
+                };
+                if let Some(found) = found {
+                    self.casts_first = !by_cast;
+                    return Ok(found);
                 }
             }
             pause(ports, &mut idle, deadline)?;
         }
+    }
+
+    /// Looks for a message to that group in the kernel.
+    fn find_message(
+        &self,
+        ports: &mut (dyn ScopedPorts<'_> + '_),
+        group: u32,
+    ) -> Result<Option<(Found, Peer)>, GroupError> {
+        let (directory, me) = (self.agreement.directory(), self.agreement.me());
+        while let Some((header, from)) = ports.probe(GroupHeader::of_group(group))? {
+            let pattern = Select::from(Exact(header)).from_peer(from);
+            match directory.delivery(me, group, header.view.get()) {
+                Delivery::Drop => ports.drop_message(pattern)?,
+                Delivery::Deliver if !self.casts.hold_back(ports, directory, &header, from) => {
+                    return Ok(Some((Found::Message(pattern), from)));
+                }
+                Delivery::Deliver | Delivery::Later => break,
+            }
+        }
+        Ok(None)
     }
 
     /// Makes progress for some time: for processes that have nothing else to do.
@@ -405,7 +488,8 @@ impl Groups {
         ports.progress()?;
         let (now, agreement) = (now(), &mut self.agreement);
         let mut bytes = [0; MESSAGE_LEN];
-        while let Some((from, len)) = ports.next_of_agreement(&mut bytes)? {
+        let header = AgreementHeader::new();
+        while let Some((from, len)) = ports.next_of_agreement(header, &mut bytes)? {
             if let Some(message) = Message::from_bytes(&bytes[..len]) {
                 agreement.on_message(now, from, message, &mut |to, message| {
                     ports.inject(to, &message.to_bytes());
@@ -425,6 +509,7 @@ impl Groups {
                 ports.inject(to, &message.to_bytes());
             });
             self.drop_former(ports)?;
+            self.casts.advance(ports)?;
         }
         Ok(())
     }
@@ -432,6 +517,7 @@ impl Groups {
     /// Drops messages to groups of which this process is no member, as nobody would receive them.
     fn drop_former(&mut self, ports: &mut (dyn ScopedPorts<'_> + '_)) -> Result<(), GroupError> {
         let (directory, me) = (self.agreement.directory(), self.agreement.me());
+        self.casts.drop_former(ports, directory);
         let mut former = Vec::new();
         ports.for_each_message(&mut |header, from| {
             let delivery = directory.delivery(me, header.group.get(), header.view.get());

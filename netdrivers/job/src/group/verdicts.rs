@@ -2,6 +2,8 @@
 
 use super::Verdict;
 #[cfg(feature = "hosts")]
+use super::cast_channel::CastChannel;
+#[cfg(feature = "hosts")]
 use crate::job_channel::{JobChannel, WorldChannel};
 use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::Loopback;
@@ -21,6 +23,13 @@ pub trait Verdicts: Channel {
     /// Returns whether a peer can be out of reach and live.
     fn can_be_partitioned(&self) -> bool {
         false
+    }
+
+    /// Returns the part of the channel on which one frame reaches several hosts, if there are several.
+    #[cfg(feature = "hosts")]
+    #[doc(hidden)]
+    fn cast_channel(&mut self) -> Option<&mut dyn CastChannel> {
+        None
     }
 }
 
@@ -69,5 +78,9 @@ impl<const RANKS: usize, B: BufferProvider + 'static> Verdicts for JobChannel<RA
 
     fn can_be_partitioned(&self) -> bool {
         self.remote().is_some()
+    }
+
+    fn cast_channel(&mut self) -> Option<&mut dyn CastChannel> {
+        self.remote().is_some().then_some(self as _)
     }
 }

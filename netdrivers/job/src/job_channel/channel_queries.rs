@@ -3,6 +3,7 @@
 use super::traffic::Traffic;
 use crate::host_map::Hosts;
 use core::fmt;
+use pombo_kernel::channel::GroupId;
 use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::deaths::DeathSource;
 use pombo_netdrivers::shm::Shm;
@@ -17,6 +18,9 @@ pub trait WorldChannel: Channel {
 
     /// Returns whether everything that this rank sent to groups has arrived. Their members must not leave before.
     fn has_settled_groups(&self) -> bool;
+
+    /// Returns whether everything that this rank sent to that group has arrived, or there is no such group.
+    fn has_settled_group(&self, group: GroupId) -> bool;
 
     /// Returns whether anything that this rank sent to another host has not been acknowledged there: it may still make
     /// its receiver go on.
@@ -86,6 +90,10 @@ impl WorldChannel for Shm {
     }
 
     fn has_settled_groups(&self) -> bool {
+        true
+    }
+
+    fn has_settled_group(&self, _: GroupId) -> bool {
         true
     }
 

@@ -6,6 +6,7 @@ use super::inter_host::InterHost;
 use super::traffic::Traffic;
 use core::fmt;
 use pombo_kernel::aspect::Cap;
+use pombo_kernel::channel::GroupId;
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::deaths::DeathSource;
 use pombo_netdrivers::shm::Shm;
@@ -32,6 +33,11 @@ impl<const RANKS: usize, B: BufferProvider + 'static> WorldChannel for JobChanne
         self.remote().is_none_or(|far| {
             far.error().is_some() || far.groups().is_none_or(JobGroups::is_settled)
         })
+    }
+
+    fn has_settled_group(&self, group: GroupId) -> bool {
+        let groups = self.remote().and_then(WithMulticast::groups);
+        groups.is_none_or(|groups| groups.has_reached_all(group) != Ok(false))
     }
 
     fn has_frames_under_way(&self) -> bool {

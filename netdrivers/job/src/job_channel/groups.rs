@@ -5,7 +5,7 @@
 //! | --- | --- | --- |
 //! | groups of a rank | [`GROUPS`] | [`GroupTable::open`] fails |
 //! | ranks of a job with groups | [`RANKS`] | [`MulticastSocket::join`] returns `None` |
-//! | small messages of a sender that not all have | 32, of up to 1024 bytes | the sender waits |
+//! | small messages of a sender that not all have | 32, of up to 1 KiB and a header of 20 bytes | the sender waits |
 
 use super::JobChannel;
 use super::injected_loss::{self, Loss, Lossy};
@@ -25,7 +25,7 @@ use pombo_transport::reliable::Timing;
 /// The groups of a rank.
 pub type JobGroups = GroupTable<
     Lossy<Link<UdpMulticast>>,
-    GroupCapacities<{ RANKS - 1 }, FRAME, 32, 1024, GROUPS>,
+    GroupCapacities<{ RANKS - 1 }, FRAME, 32, SMALL, GROUPS>,
     HeapStorage,
 >;
 
@@ -35,6 +35,11 @@ pub const GROUPS: usize = 32;
 pub const RANKS: usize = 64;
 /// Size of a frame in bytes: the payload of UDP over IPv4 on Ethernet.
 const FRAME: usize = 1472;
+
+/// Length in bytes of the longest small message: 1 KiB and a header of whoever uses the groups.
+const SMALL: usize = 1024 + HEADER_LEN;
+/// The longest header of a small message that leaves room for 1 KiB.
+pub(crate) const HEADER_LEN: usize = 20;
 
 /// The address at which a rank receives multicast: an interface and its MTU, or an IP address, its MTU, and a port.
 /// Zeros: none.

@@ -118,7 +118,7 @@ impl<const RANKS: usize> InterHost<RANKS> {
     }
 
     /// Returns whether a frame has not been acknowledged by its receiver, which lives.
-    pub(super) fn has_frames_under_way(&self) -> bool {
+    pub(crate) fn has_frames_under_way(&self) -> bool {
         !self.reliable.is_settled()
     }
 

@@ -41,6 +41,9 @@ variables! {
         "what carries long messages where POMBO_NET is auto and raw Ethernet was taken. auto: UDP, where frames are not \
          longer than usual and no line is known to have 1 Gb/s or less, as the system takes 64 datagrams in one call; \
          raw: raw Ethernet";
+    GROUP_CASTS: Values::SWITCH, default "1",
+        "0: messages to named groups go to every member alone; 1: short ones go to members on other hosts as one frame, \
+         where the network has multicast";
     VERBOSE: Values::SWITCH, default "0",
         "1: rank 0 of a job on several hosts says what carries messages between them, and why";
     HOST_TIMEOUT: numbers!("seconds", 1, 3600), default "10",

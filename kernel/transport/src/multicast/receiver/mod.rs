@@ -33,10 +33,12 @@ pub struct Receiver<Z: GroupSizes, S: Storage> {
     /// Small messages, numbered from the first of the group.
     ring: MessageRing<Z, S>,
     /// The number of the train's first message, and that of the first message that the user has not taken.
-    start: u32,
-    taken: u32,
+    start: u64,
+    taken: u64,
+    /// The messages after that which the user has dropped.
+    dropped: PacketBitmap,
     /// The number up to which the sender has been granted room.
-    granted: u32,
+    granted: u64,
     /// The highest stamp received.
     echo: u32,
     /// The time of the next report, and its message; `u64::MAX`: no report is due.
@@ -85,6 +87,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
             ring: MessageRing::new(),
             start: 0,
             taken: 0,
+            dropped: PacketBitmap::default(),
             granted: 0,
             echo: 0,
             due: u64::MAX,
@@ -153,38 +156,64 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         self.lost = true;
     }
 
-    /// Returns the number of small messages that have arrived and are not taken.
-    fn kept(&self) -> u32 {
+    /// Returns how many small messages have arrived so far, each after all before it.
+    pub fn arrived(&self) -> u64 {
         let here = match self.incoming_kind {
             Incoming::Train => self.expected,
             _ => 0,
         };
-        self.start.wrapping_add(here).wrapping_sub(self.taken)
+        self.start + u64::from(here)
+    }
+
+    /// Shows the small messages that have arrived and are not taken, in order and with their numbers from 0 on, and
+    /// drops those for which `keep` returns false: a user need not take the messages in order.
+    pub fn retain(&mut self, mut keep: impl FnMut(u64, &[u8]) -> bool) {
+        for number in self.taken..self.arrived() {
+            // Those before the first that is not taken are gone, and their marks with them.
+            let is_here = number >= self.taken && !self.dropped.has(number as u32);
+            if is_here && !keep(number, self.ring.get(number as u32)) {
+                self.forget(number);
+            }
+        }
+    }
+
+    /// Returns the number of places that small messages occupy.
+    fn kept(&self) -> u32 {
+        (self.arrived() - self.taken) as u32
     }
 
     fn take_kept(&mut self, into: &mut (impl ReassemblyBuffer + ?Sized)) -> Result<usize, Error> {
-        let bytes = self.ring.get(self.taken);
+        let bytes = self.ring.get(self.taken as u32);
         let (sent, room) = (bytes.len(), into.len());
         into.write(0, &bytes[..sent.min(room)]);
-        self.ring.forget(self.taken);
-        self.taken = self.taken.wrapping_add(1);
         // The buffer was for a long message, which the sender did not send.
         self.room = None;
-        let places = MessageRing::<Z, S>::PLACES;
-        let more = self.taken.wrapping_add(places).wrapping_sub(self.granted);
-        if self.incoming_kind == Incoming::Train && more >= (places / 2).max(1) && more <= places {
-            self.report_at_once();
-        }
+        self.forget(self.taken);
         match sent <= room {
             true => Ok(sent),
             false => Err(Error::Truncated { sent, room }),
         }
     }
 
+    /// Frees the memory of a small message, and reports the places that are free again if they are many.
+    fn forget(&mut self, number: u64) {
+        self.ring.forget(number as u32);
+        self.dropped.set(number as u32);
+        while self.dropped.has(self.taken as u32) {
+            self.dropped.clear(self.taken as u32);
+            self.taken += 1;
+        }
+        let places = u64::from(MessageRing::<Z, S>::PLACES);
+        let more = (self.taken + places).saturating_sub(self.granted);
+        if self.incoming_kind == Incoming::Train && more >= (places / 2).max(1) && more <= places {
+            self.report_at_once();
+        }
+    }
+
     /// Advances to the sender's next message or train.
     fn advance(&mut self) {
         if self.incoming_kind == Incoming::Train {
-            self.start = self.start.wrapping_add(self.expected);
+            self.start += u64::from(self.expected);
             self.granted = self.start;
         }
         self.before = self.expected;

@@ -80,7 +80,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         }
         if head.is_whole() && self.incoming_kind == Incoming::Unknown {
             self.incoming_kind = Incoming::Train;
-            self.granted = self.start.wrapping_add(MessageRing::<Z, S>::PLACES);
+            self.granted = self.start + u64::from(MessageRing::<Z, S>::PLACES);
         }
         match (self.incoming_kind, head.kind) {
             (_, POLL) => {}
@@ -114,9 +114,9 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
     /// Stores a small message.
     fn keep<A: Arrival>(&mut self, head: &FrameHeader, frame: &A) {
         let (packet, len) = (head.packet.get(), head.len());
-        let number = self.start.wrapping_add(packet);
-        let places = MessageRing::<Z, S>::PLACES;
-        if !self.lacks(packet) || number.wrapping_sub(self.taken) >= places {
+        let number = self.start + u64::from(packet);
+        let places = u64::from(MessageRing::<Z, S>::PLACES);
+        if !self.lacks(packet) || number - self.taken >= places {
             self.counts.useless += 1;
             return;
         }
@@ -124,7 +124,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
             self.counts.impossible += 1;
             return;
         }
-        let kept = self.ring.put(number, |append| {
+        let kept = self.ring.put(number as u32, |append| {
             if len > 0 {
                 frame.for_each_chunk(HEADER_LEN, len, append);
             }

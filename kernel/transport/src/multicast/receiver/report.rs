@@ -68,7 +68,7 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
         match self.incoming_kind {
             Incoming::Train => {
                 let room = MessageRing::<Z, S>::PLACES - self.kept();
-                self.granted = self.taken.wrapping_add(MessageRing::<Z, S>::PLACES);
+                self.granted = self.taken + u64::from(MessageRing::<Z, S>::PLACES);
                 room
             }
             Incoming::Long(_) if self.is_open() => WINDOW,

@@ -175,6 +175,14 @@ impl<Z: GroupSizes, S: Storage> Sender<Z, S> {
         Ok(SendStatus::Borrowed)
     }
 
+    /// Returns whether every live receiver has room for another small message: one that is sent leaves at once.
+    pub fn has_credit(&self) -> bool {
+        !self.train
+            || self
+                .up()
+                .all(|state| state.expected + state.credit > self.packets)
+    }
+
     /// Appends a small message to the train.
     fn keep(&mut self, message: &impl Bytes) -> bool {
         let done = self.is_done();

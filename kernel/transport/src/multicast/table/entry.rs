@@ -103,6 +103,37 @@ impl<Z: GroupSizes, S: Storage> Entry<Z, S> {
         Ok(received)
     }
 
+    pub(super) fn small(&self) -> usize {
+        self.sender.small()
+    }
+
+    pub(super) fn has_credit(&self) -> bool {
+        self.sender.has_credit()
+    }
+
+    pub(super) fn arrived(&self, sender: Peer) -> Result<u64, Error> {
+        let mut receivers = self.receivers.as_ref().iter();
+        let receiver = receivers.find(|receiver| receiver.sender() == sender);
+        receiver
+            .map(Receiver::arrived)
+            .ok_or(Error::NoSuchPeer(sender))
+    }
+
+    /// Shows the messages of a sender; returns whether it has to hear that there is room again.
+    pub(super) fn retain(
+        &mut self,
+        sender: Peer,
+        keep: impl FnMut(u64, &[u8]) -> bool,
+    ) -> Result<bool, Error> {
+        let receiver = self.receiver(sender).ok_or(Error::NoSuchPeer(sender))?;
+        receiver.retain(keep);
+        let reports = receiver.deadline() == 0;
+        if reports {
+            self.due = 0;
+        }
+        Ok(reports)
+    }
+
     /// Handles a frame; returns false if its source is not in this group.
     pub(super) fn on_frame<A: Arrival>(
         &mut self,

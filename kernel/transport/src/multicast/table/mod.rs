@@ -139,8 +139,7 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
 
     /// Returns whether that group is open here.
     pub fn is_open(&self, group: GroupId) -> bool {
-        let mut entries = self.entries.as_ref().iter().flatten();
-        entries.any(|entry| entry.id() == group && !entry.is_closed())
+        self.entry(group).is_ok()
     }
 
     /// Returns whether the table has room for another group.
@@ -234,6 +233,63 @@ impl<N: Broadcast, Z: GroupSizes, S: Storage> GroupTable<N, Z, S> {
         let received = entry.receive(network, sender, into);
         self.alarm = 0;
         received
+    }
+
+    /// Returns the length in bytes of the longest message to that group that is copied and sent at once.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchGroup`].
+    pub fn small(&self, group: GroupId) -> Result<usize, Error> {
+        self.entry(group).map(Entry::small)
+    }
+
+    /// Returns whether a small message to that group would leave at once: otherwise it may wait for who is behind.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchGroup`].
+    pub fn has_credit(&self, group: GroupId) -> Result<bool, Error> {
+        self.entry(group).map(Entry::has_credit)
+    }
+
+    /// Returns how many small messages of that sender to that group have arrived so far, each after all before it.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchGroup`], [`Error::NoSuchPeer`].
+    pub fn arrived(&self, group: GroupId, sender: Peer) -> Result<u64, Error> {
+        self.entry(group)?.arrived(sender)
+    }
+
+    /// Shows the small messages of that sender to that group that have arrived and are not taken, in order and with their
+    /// numbers from 0 on, and drops those for which `keep` returns false: a user who has copied what it wants of one need
+    /// not take those before it.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchGroup`], [`Error::NoSuchPeer`].
+    pub fn retain(
+        &mut self,
+        group: GroupId,
+        sender: Peer,
+        keep: impl FnMut(u64, &[u8]) -> bool,
+    ) -> Result<(), Error> {
+        let (entry, _) = self.find(group)?;
+        if entry.retain(sender, keep)? {
+            self.alarm = 0;
+        }
+        Ok(())
+    }
+
+    /// Returns whether every message that this peer sent to that group has reached its live receivers.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchGroup`].
+    pub fn has_reached_all(&self, group: GroupId) -> Result<bool, Error> {
+        self.entry(group).map(Entry::is_settled)
+    }
+
+    fn entry(&self, group: GroupId) -> Result<&Entry<Z, S>, Error> {
+        let mut entries = self.entries.as_ref().iter().flatten();
+        let found = entries.find(|entry| entry.id() == group && !entry.is_closed());
+        found.ok_or(Error::NoSuchGroup(group))
     }
 
     fn find(&mut self, group: GroupId) -> Result<(&mut Entry<Z, S>, &mut N), Error> {
