@@ -91,6 +91,8 @@ fn a_rank_does_its_task() {
         "die" => rank.die(),
         "compute" => rank.compute(),
         "alone" => rank.alone(),
+        "unread" => rank.unread(),
+        "leave" => rank.leave_full(),
         _ => panic!("no such task"),
     }
     .expect("groups");
@@ -338,6 +340,53 @@ impl Rank<'_> {
         self.meet()
     }
 
+    /// Rank 1 serves the groups, but does not read: the others wait for it in no group.
+    fn unread(&mut self) -> Result<(), GroupError> {
+        self.begin()?;
+        if self.me != 1 {
+            self.join("talk")?;
+        }
+        self.meet()?;
+        let file = self.place.join("over");
+        match self.me {
+            0 => {
+                for number in 0..64 {
+                    self.groups
+                        .broadcast(self.comm, "all", &message(0, number, 16), LONG)?;
+                }
+                self.groups.broadcast(self.comm, "talk", b"talk", LONG)?;
+            }
+            1 => {}
+            _ => {
+                for _ in 0..64 {
+                    self.receive("all")?;
+                }
+                let mut text = [0; 4];
+                self.groups.recv(self.comm, "talk", &mut text, LONG)?;
+                std::fs::write(&file, "").expect("a file");
+            }
+        }
+        while !file.exists() {
+            self.groups.serve(self.comm, Duration::from_millis(1))?;
+        }
+        if self.me == 1 {
+            for _ in 0..64 {
+                self.receive("all")?;
+            }
+        }
+        self.meet()
+    }
+
+    /// All send more than anybody has room for, and leave the job.
+    fn leave_full(&mut self) -> Result<(), GroupError> {
+        self.begin()?;
+        for number in 0..40 {
+            self.groups
+                .broadcast(self.comm, "all", &message(self.me, number, 16), LONG)?;
+        }
+        Ok(())
+    }
+
     /// As `mix`, where nobody casts.
     fn alone(&mut self) -> Result<(), GroupError> {
         self.join("all")?;
@@ -461,6 +510,35 @@ fn without_multicast_each_member_gets_its_own() {
                 return;
             };
             expect_done(&outcome, 8);
+        },
+    );
+}
+
+#[test]
+fn a_member_that_does_not_read_delays_nobody() {
+    let _alone = alone();
+    on_hosts(
+        here!(a_member_that_does_not_read_delays_nobody),
+        4,
+        |hosts| {
+            let _ = std::fs::remove_file(hosts.home().join("over"));
+            if let Some(outcome) = run(hosts, 1, "unread", &[("POMBO_NET", "udp")]) {
+                expect_done(&outcome, 4);
+            }
+        },
+    );
+}
+
+#[test]
+fn processes_leave_with_casts_that_nobody_reads() {
+    let _alone = alone();
+    on_hosts(
+        here!(processes_leave_with_casts_that_nobody_reads),
+        4,
+        |hosts| {
+            if let Some(outcome) = run(hosts, 1, "leave", &[("POMBO_NET", "udp")]) {
+                expect_done(&outcome, 4);
+            }
         },
     );
 }

@@ -350,3 +350,35 @@ fn mailboxes_and_pools_reach_newcomers() {
         assert_eq!(late.code, 1, "{late:?}");
     });
 }
+
+/// A job whose programs never take part ends, though places wait for its beginning; so does one of which a place cannot
+/// listen, or whose file cannot be written.
+#[test]
+fn a_job_that_cannot_begin_ends() {
+    let _alone = alone();
+    on_hosts(here!(a_job_that_cannot_begin_ends), HOSTS, |hosts| {
+        let Some(mut command) = run(hosts, "h0:1,h1:1", "2") else {
+            return;
+        };
+        let never = finish(command.arg("true"));
+        assert_eq!(never.code, 0, "{never:?}");
+
+        // The first host gets two places, and has one port for them.
+        let mut command = run(hosts, "h0:1,h1:1", "3").expect("as before");
+        let refused = finish(command.args(["--join-ports", "5777"]).arg(example("pool")));
+        assert!(
+            refused.code != 0 && refused.err.contains("cannot listen for who joins"),
+            "{refused:?}"
+        );
+
+        let mut command = run(hosts, "h0:1,h1:1", "1").expect("as before");
+        let file = hosts.home().join("job");
+        fs::create_dir(&file).expect("room");
+        let refused = finish(command.arg(example("pool")));
+        fs::remove_dir(&file).expect("a directory");
+        assert!(
+            refused.code == 1 && refused.err.contains("cannot write"),
+            "{refused:?}"
+        );
+    });
+}

@@ -84,7 +84,7 @@ fn dispatch(name: &str, arguments: &[OsString]) -> Result<u8, Error> {
         Some(run::exec_shim::NAME) => run::exec_shim::main(rest),
         Some(run::exec_shim::NAME_BELOW_HYDRA) => run::exec_shim::main_of_hydra(rest),
         Some(run::exec_shim::NAME_OF_HYDRA) => run::exec_shim::main_for_hydra(rest),
-        Some(join::KEEPER) => join::keep_place(),
+        Some(explain::hosts::KEEPER) => join::keep_place(),
         Some(explain::hosts::NAME) => explain::hosts::main(rest),
         Some(run::guard::NAME) => run::guard::main(),
         Some(bench::burst_broadcast::NAME) => bench::burst_broadcast::main(rest),

@@ -100,4 +100,4 @@ pub use fixed_string::Text;
 pub use host_map::Hosts;
 pub use job_channel::{JobChannel, Joined, Traffic, WorldChannel, join};
 #[cfg(feature = "hosts")]
-pub use job_channel::{KeptPlace, groups};
+pub use job_channel::{KeptPlace, Withdrawal, groups};

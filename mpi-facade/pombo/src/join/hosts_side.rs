@@ -3,7 +3,7 @@
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
-//! | frames for the place that nobody has taken | 64 KiB for each other process, and a poll | those who send wait |
+//! | frames for the place that nobody has taken | 64 KiB times the number of processes, and a poll | those who send wait |
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -239,6 +239,9 @@ impl JobSide for HostsSide {
     fn leave(&mut self, in_good_order: bool) -> bool {
         let is_settled = self.kept.as_mut().is_none_or(KeptPlace::is_settled);
         if in_good_order && !is_settled {
+            // Nobody takes these any more, and with room for others the answers to what was sent are read.
+            self.early.clear();
+            self.cost = 0;
             return false;
         }
         if let Some(kept) = self.kept.take() {

@@ -7,9 +7,12 @@ use std::io;
 use std::net::TcpStream;
 use std::os::unix::process::parent_id;
 use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+use std::time::Duration;
 
-use pombo_job::KeptPlace;
+use pombo_job::{KeptPlace, Withdrawal};
 
 use super::far_listener::{FarListener, Serve};
 use super::handshake::{self, Joiner};
@@ -20,11 +23,8 @@ use super::proxy::{self, Served};
 use super::refusal;
 use crate::console::warn;
 use crate::error::Error;
-use crate::explain::hosts::enter_place;
+use crate::explain::hosts::{enter_place, report_place};
 use crate::join_ports::ports_of_environment;
-
-/// The subcommand's name.
-pub(crate) const NAME: &str = "__place";
 
 /// Most that have proved that they know the key and wait for an answer; then their threads wait.
 const MOST_JOINERS: usize = 8;
@@ -32,8 +32,63 @@ const MOST_JOINERS: usize = 8;
 /// Most addresses of this host that the launcher is told.
 const MOST_ADDRESSES: usize = 8;
 
+/// Time for Hydra to answer who withdraws: less than `KeptPlace::enter` waits before it ends the job because of that answer.
+const ANSWER: Duration = Duration::from_millis(50);
+
 /// Keeps a place to its end.
 pub(crate) fn main() -> Result<u8, Error> {
+    let reached = enter_place(parent_id());
+    let has_begun = Arc::new(AtomicBool::new(false));
+    if let Ok((launcher, _)) = &reached {
+        end_unless_begun(launcher, Arc::clone(&has_begun))?;
+    }
+    let kept = KeptPlace::enter().map_err(|error| Error::System {
+        doing: "keep a place for a process that joins",
+        source: io::Error::other(error.to_string()),
+    })?;
+    has_begun.store(true, Ordering::Relaxed);
+    // The others have begun with this place: without it the job ends, as the user wants it.
+    let mut side = match reached.and_then(listen) {
+        Ok((launcher, listening, joiners)) => HostsSide::new(kept, launcher, listening, joiners),
+        Err(error) => {
+            warn(&error.to_string());
+            kept.abort(1);
+            return Ok(1);
+        }
+    };
+    if let Err(error) = keep(&mut side) {
+        side.leave(false);
+        warn(&format!("rank {}: {error}", side.numbers()[0]));
+    }
+    Ok(0)
+}
+
+/// Ends this process with the connection to the launcher, unless the job has begun by then.
+fn end_unless_begun(launcher: &TcpStream, has_begun: Arc<AtomicBool>) -> Result<(), Error> {
+    let failed = || Error::system("listen to the launcher");
+    let mut launcher = launcher.try_clone().map_err(failed())?;
+    // Where the system refuses that, Hydra takes the end for a failure.
+    let withdrawal = Withdrawal::new().ok();
+    let wait = move || {
+        let _ = io::copy(&mut launcher, &mut io::sink());
+        if !has_begun.load(Ordering::Relaxed) {
+            if let Some(withdrawal) = withdrawal {
+                withdrawal.withdraw();
+            }
+            thread::sleep(ANSWER);
+            std::process::exit(0);
+        }
+    };
+    thread::Builder::new()
+        .spawn(wait)
+        .map(drop)
+        .map_err(failed())
+}
+
+/// Listens for who joins, and tells the launcher where.
+fn listen(
+    (launcher, secret): (TcpStream, String),
+) -> Result<(TcpStream, (FarListener, Serve), Receiver<Joiner>), Error> {
     let failed = Error::system("listen for who joins");
     let opened = FarListener::open(ports_of_environment()?).map_err(failed)?;
     let (listener, mut addresses) = opened.ok_or(Error::System {
@@ -42,16 +97,11 @@ pub(crate) fn main() -> Result<u8, Error> {
             "this host has no address that others reach, or no port is allowed",
         ),
     })?;
-    // The launcher ends the job when a rank ends that has not left, so errors need no more than that.
-    let kept = KeptPlace::enter().map_err(|error| Error::System {
-        doing: "keep a place for a process that joins",
-        source: io::Error::other(error.to_string()),
-    })?;
+    let file = JobFile::of_several_hosts(Vec::new(), &secret)?;
     addresses.truncate(MOST_ADDRESSES);
-    let (launcher, secret) = enter_place(parent_id(), addresses)?;
+    report_place(&launcher, addresses)?;
     let failed = Error::system("listen to the launcher");
     launcher.set_nonblocking(true).map_err(failed)?;
-    let file = JobFile::of_several_hosts(Vec::new(), &secret)?;
     let (sender, joiners) = sync_channel(MOST_JOINERS);
     let serve: Serve = Arc::new(move |stream: TcpStream, proves: Arc<TcpStream>| {
         // Who does not know the key has been told.
@@ -60,12 +110,7 @@ pub(crate) fn main() -> Result<u8, Error> {
             let _ = sender.send(joiner);
         }
     });
-    let mut side = HostsSide::new(kept, launcher, (listener, serve), joiners);
-    if let Err(error) = keep(&mut side) {
-        side.leave(false);
-        warn(&format!("rank {}: {error}", side.numbers()[0]));
-    }
-    Ok(0)
+    Ok((launcher, (listener, serve), joiners))
 }
 
 fn keep(side: &mut HostsSide) -> io::Result<()> {

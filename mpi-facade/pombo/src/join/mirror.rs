@@ -71,29 +71,53 @@ pub(super) fn ask(file: &JobFile) -> Result<Place, Refusal> {
 
 /// Asks at one address after the other until there is a place. A job on several hosts has one for each place.
 fn ask_any(file: &JobFile) -> Result<([u64; 5], Wire), Refusal> {
-    let mut refused = Refusal::NoLauncher;
+    let mut refused = match file.is_of_several_hosts() {
+        true => Refusal::NoPlace,
+        false => Refusal::NoLauncher,
+    };
     let mut silent = Vec::new();
     for address in file.addresses() {
         if silent.contains(&address.ip()) {
             continue;
         }
         let asked = handshake::ask(file, *address)
-            .and_then(|(line, wire)| Ok((Place::parse(&line)?, wire)));
+            .and_then(|(line, wire)| Ok((Place::parse(&line)?, wire)))
+            .map_err(|why| match why {
+                Refusal::System(error) if is_late(&error) => Refusal::Silent(*address),
+                why => why,
+            });
         match asked {
-            Err(why @ (Refusal::WrongKey | Refusal::Impostor)) => return Err(why),
-            Err(why @ Refusal::Unreachable(..)) => {
-                silent.push(address.ip());
-                // That there is no place says more.
-                if !matches!(refused, Refusal::Full) {
-                    refused = why;
+            // Whoever has this port or address now need not be of the job: others may be.
+            Err(why) => match says(&why) {
+                None => return Err(why),
+                Some(more) => {
+                    if matches!(why, Refusal::Unreachable(..)) {
+                        silent.push(address.ip());
+                    }
+                    if says(&refused).is_none_or(|less| less < more) {
+                        refused = why;
+                    }
                 }
-            }
-            Err(why @ Refusal::Full) => refused = why,
-            Err(Refusal::NoLauncher) => {}
+            },
             asked => return asked,
         }
     }
     Err(refused)
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// Returns how much that says, if another address may have a place nevertheless.
+fn says(why: &Refusal) -> Option<u32> {
+    match why {
+        Refusal::NoLauncher | Refusal::NoPlace => Some(0),
+        Refusal::Unreachable(..) | Refusal::Silent(_) => Some(1),
+        Refusal::WrongKey | Refusal::Impostor => Some(2),
+        Refusal::Full => Some(3),
+        _ => None,
+    }
 }
 
 pub(super) struct Mirror {

@@ -46,7 +46,7 @@ use crate::error::Error;
 use crate::run::{Signals, kill_timeout, program};
 use events::Event;
 use job_file::JobFile;
-pub(crate) use keeper::{NAME as KEEPER, main as keep_place};
+pub(crate) use keeper::main as keep_place;
 use place::Place;
 pub(crate) use places::Places;
 pub(crate) use refusal::Refusal;
@@ -76,6 +76,14 @@ pub(crate) struct HostsJobFile {
 }
 
 impl HostsJobFile {
+    /// Checks that the file can be written, and removes that of an earlier job, before the job begins.
+    pub(crate) fn prepare(path: &Path) -> Result<(), Error> {
+        let file = JobFile::of_several_hosts(Vec::new(), "")?;
+        file.write(path)?;
+        file.remove(path);
+        Ok(())
+    }
+
     /// Writes it: the places are at these addresses, and know that secret.
     pub(crate) fn write(
         path: &Path,

@@ -24,8 +24,12 @@ pub(crate) enum Refusal {
     NoNetwork(String),
     /// Nothing answers at an address of the launcher's machine.
     Unreachable(SocketAddr, io::Error),
+    /// Somebody listens there and says nothing.
+    Silent(SocketAddr),
     /// No launcher answers.
     NoLauncher,
+    /// No place of a job on several hosts answers.
+    NoPlace,
     /// Somebody else listens in the place of the launcher.
     Impostor,
     /// The key is not that of the job.
@@ -82,6 +86,15 @@ impl fmt::Display for Refusal {
                     "its launcher's machine does not answer at {address} ({error}): look at the network and at firewalls \
                      between"
                 );
+            }
+            Refusal::Silent(address) => {
+                return write!(
+                    f,
+                    "nothing is said at {address}, where somebody listens: its launcher is stopped, or has gone"
+                );
+            }
+            Refusal::NoPlace => {
+                "none of its places answers: all have been used, or the job has ended"
             }
             Refusal::NoLauncher => {
                 "its launcher does not answer: the job has ended, or is in a container that cannot be reached: run `pombo join` \

@@ -192,7 +192,7 @@ mod tests {
             assert!(BY_LAUNCHER.contains(name));
         }
         assert!(PLACE.contains(crate::explain::hosts::NAME));
-        assert!(PLACE.ends_with(crate::join::KEEPER));
+        assert!(PLACE.ends_with(crate::explain::hosts::KEEPER));
         assert!(BY_LAUNCHER.contains(crate::variables::LAUNCHER.name()));
         let words = arguments(
             &Request::default(),

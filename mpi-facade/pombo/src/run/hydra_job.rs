@@ -36,6 +36,9 @@ pub(super) fn run(
     let sizes = request.contexts.iter().map(|context| context.ranks);
     let size = sizes.fold(0, usize::saturating_add);
     let kill_timeout = kill_timeout()?;
+    if let Some(file) = &request.job_file {
+        HostsJobFile::prepare(file)?;
+    }
     let blocked = Error::errno("block signals");
     // Every thread inherits what is blocked.
     let asking: SigSet = [Signal::SIGQUIT, Signal::SIGUSR1].into_iter().collect();
@@ -82,7 +85,14 @@ pub(super) fn run(
             Some(Finding::Places(addresses)) => {
                 let file = request.job_file.as_deref();
                 let written = file.map(|file| HostsJobFile::write(file, addresses, desk.secret()));
-                _job_file = written.transpose()?;
+                match written.transpose() {
+                    Ok(written) => _job_file = written,
+                    Err(error) => {
+                        warn(&error.to_string());
+                        ordered = ordered.or(Some(1));
+                        deadline = terminate(process, kill_timeout);
+                    }
+                }
             }
             Some(Finding::Deadlock(_)) if ordered.is_some() => {}
             Some(Finding::Deadlock(who)) => match request.on_deadlock {

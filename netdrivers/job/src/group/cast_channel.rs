@@ -2,6 +2,7 @@
 
 use crate::job_channel::JobChannel;
 use crate::job_channel::groups::{JobGroups, MulticastSocket};
+use pombo_kernel::channel::ChannelError;
 use pombo_kernel::{Channel, Peer};
 use pombo_transport::multicast::BufferProvider;
 
@@ -16,8 +17,8 @@ pub trait CastChannel {
     /// Returns the groups.
     fn groups(&mut self) -> Option<&mut JobGroups>;
 
-    /// Returns whether the groups' device has failed.
-    fn have_groups_failed(&self) -> bool;
+    /// Returns why the groups' device has failed, if it has.
+    fn failure_of_groups(&self) -> Option<ChannelError>;
 
     /// Returns whether that process shares memory with this one.
     fn is_local(&self, peer: Peer) -> bool;
@@ -42,8 +43,8 @@ impl<const RANKS: usize, B: BufferProvider + 'static> CastChannel for JobChannel
         Some(self.remote_mut()?.groups_mut()?.0)
     }
 
-    fn have_groups_failed(&self) -> bool {
-        self.remote().is_none_or(|far| far.error().is_some())
+    fn failure_of_groups(&self) -> Option<ChannelError> {
+        self.remote()?.error()
     }
 
     fn is_local(&self, peer: Peer) -> bool {

@@ -96,10 +96,14 @@ impl CastService {
     }
 
     /// Makes the next step until this process casts. To be called now and then.
+    ///
+    /// # Errors
+    /// That of a device by which casts do not come any more.
     pub(super) fn advance(&mut self, ports: &mut (dyn ScopedPorts<'_> + '_)) -> Result<(), Error> {
         if matches!(self.stage, Stage::New) {
             self.open(ports);
         }
+        self.check_device(ports)?;
         let mut address = MulticastAddress::default();
         let header = AgreementHeader::address();
         while let Some((from, len)) = ports.next_of_agreement(header, &mut address)? {
@@ -204,18 +208,28 @@ impl CastService {
         Some(())
     }
 
+    /// Fails if the device of casts has: those that are under way do not arrive, and later messages would wait for them.
+    fn check_device(&self, ports: &mut (dyn ScopedPorts<'_> + '_)) -> Result<(), Error> {
+        let channel = ports.cast_channel().filter(|_| self.are_open());
+        match channel.and_then(|channel| channel.failure_of_groups()) {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
+    }
+
     /// Returns those of these processes that get a message of so many bytes by a cast: none if it would save no frame.
     pub(super) fn reach(
         &self,
         ports: &mut (dyn ScopedPorts<'_> + '_),
         to: Processes,
         len: usize,
-    ) -> Processes {
+    ) -> Result<Processes, Error> {
+        self.check_device(ports)?;
         if !self.are_ready() {
-            return Processes::NONE;
+            return Ok(Processes::NONE);
         }
         let Some(groups) = groups_of(ports) else {
-            return Processes::NONE;
+            return Ok(Processes::NONE);
         };
         let fits = groups
             .small(CASTS)
@@ -225,10 +239,10 @@ impl CastService {
             .iter()
             .filter(|peer| ports.lost(*peer).is_none())
             .collect();
-        match fits && remote.len() > 1 {
+        Ok(match fits && remote.len() > 1 {
             true => remote,
             false => Processes::NONE,
-        }
+        })
     }
 
     /// Sends a message as a cast to these processes if it can leave now.
@@ -242,7 +256,7 @@ impl CastService {
         let Some(channel) = ports.cast_channel() else {
             return Ok(false);
         };
-        if channel.have_groups_failed() || self.has_unicasts && channel.has_unicasts_under_way() {
+        if self.has_unicasts && channel.has_unicasts_under_way() {
             return Ok(false);
         }
         let Some(groups) = channel.groups() else {

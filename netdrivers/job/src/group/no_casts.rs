@@ -24,8 +24,13 @@ impl CastService {
         Ok(())
     }
 
-    pub(super) fn reach(&self, _: Ports<'_, '_>, _: Processes, _: usize) -> Processes {
-        Processes::NONE
+    pub(super) fn reach(
+        &self,
+        _: Ports<'_, '_>,
+        _: Processes,
+        _: usize,
+    ) -> Result<Processes, Error> {
+        Ok(Processes::NONE)
     }
 
     pub(super) fn try_send(

@@ -292,7 +292,7 @@ impl Groups {
         bytes: &[u8],
         deadline: u64,
     ) -> Result<Processes, GroupError> {
-        let (to, mut idle) = (self.casts.reach(ports, to, bytes.len()), 0);
+        let (to, mut idle) = (self.casts.reach(ports, to, bytes.len())?, 0);
         let patience = now().saturating_add(CAST_PATIENCE).min(deadline);
         while !to.is_empty() {
             if self.casts.try_send(ports, to, &header, bytes)? {

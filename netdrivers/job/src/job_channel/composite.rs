@@ -36,8 +36,11 @@ impl<const RANKS: usize, B: BufferProvider + 'static> WorldChannel for JobChanne
     }
 
     fn has_settled_group(&self, group: GroupId) -> bool {
-        let groups = self.remote().and_then(WithMulticast::groups);
-        groups.is_none_or(|groups| groups.has_reached_all(group) != Ok(false))
+        self.remote().is_none_or(|far| {
+            let groups = far.groups();
+            far.error().is_some()
+                || groups.is_none_or(|groups| groups.has_reached_all(group) != Ok(false))
+        })
     }
 
     fn has_frames_under_way(&self) -> bool {

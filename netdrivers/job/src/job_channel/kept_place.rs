@@ -2,11 +2,14 @@
 //! the others it is a rank of which [`WorldChannel::has_started`] says that it has not been there.
 
 use super::{JobChannel, Joined, WorldChannel, join};
+use crate::bootstrap::file_descriptor::Descriptor;
 use crate::bootstrap::{JobError, KEEPS_PLACE, Launcher};
-use crate::environment::wrong;
+use crate::environment::{number, wrong};
 use crate::settings::check_own;
+use core::ffi::c_int;
 use pombo_kernel::Peer;
 use pombo_netdrivers::deaths::DeathSource;
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
 /// A place that is kept, and the channel to all ranks. If it is dropped without [`KeptPlace::leave`], the rank counts as
 /// dead.
@@ -34,10 +37,7 @@ impl<const RANKS: usize> KeptPlace<RANKS> {
                 launcher,
                 fingerprint,
             }),
-            _ => Err(wrong(
-                c"PMI_FD",
-                "set by the launcher of a job on several hosts",
-            )),
+            _ => Err(no_launcher()),
         }
     }
 
@@ -70,6 +70,13 @@ impl<const RANKS: usize> KeptPlace<RANKS> {
         }
     }
 
+    /// Ends the whole job with this exit code.
+    pub fn abort(mut self, code: c_int) {
+        self.launcher.abort(code);
+        // When its connection closes the launcher may kill this process before it has read that code.
+        core::mem::forget(self.launcher);
+    }
+
     /// Returns whether everything that was sent has arrived.
     pub fn is_settled(&mut self) -> bool {
         self.channel.is_settled()
@@ -82,4 +89,33 @@ impl<const RANKS: usize> KeptPlace<RANKS> {
         }
         self.launcher.finish();
     }
+}
+
+/// A second hold of the connection to the launcher. By it a thread withdraws from the job while another one of this process
+/// waits in [`KeptPlace::enter`].
+pub struct Withdrawal(Descriptor);
+
+impl Withdrawal {
+    /// Prepares it, before the job is entered.
+    ///
+    /// # Errors
+    /// [`JobError`] if no launcher of several hosts has started this process, or the system refuses the call.
+    pub fn new() -> Result<Self, JobError> {
+        let connection = number(c"PMI_FD")?.ok_or_else(no_launcher)? as c_int;
+        let second = pidfd_open(getpid(), PidfdFlags::empty())
+            .and_then(|own| pidfd_getfd(own, connection, PidfdGetfdFlags::empty()));
+        let second = second.map_err(JobError::failed("hold the launcher's connection"))?;
+        Ok(Withdrawal(second.into()))
+    }
+
+    /// Tells the launcher that this process leaves in good order. It must end soon: [`KeptPlace::enter`] takes the answer for
+    /// an error, with which it ends the job after 200 ms.
+    pub fn withdraw(self) {
+        // If this fails, there is nobody left to tell.
+        let _ = self.0.write_all(b"cmd=finalize\n");
+    }
+}
+
+fn no_launcher() -> JobError {
+    wrong(c"PMI_FD", "set by the launcher of a job on several hosts")
 }

@@ -38,7 +38,7 @@ pub use channel_queries::WorldChannel;
 pub use composite::JobChannel;
 pub use join::{Joined, join};
 #[cfg(feature = "hosts")]
-pub use kept_place::KeptPlace;
+pub use kept_place::{KeptPlace, Withdrawal};
 pub use traffic::Traffic;
 
 /// The channel to every rank of a job: a rank is its peer.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -14,10 +14,9 @@ use pombo_job::environment::random;
 
 use super::client::MEMORY;
 use super::listener;
-use super::protocol::{Question, send};
+use super::protocol::{Answer, Question, send};
 use super::survey::{SilentHost, Survey};
 use crate::explain::inquiry::PATIENCE;
-use crate::explain::rank_report::RankReport;
 use crate::explain::verdict::{Verdict, Watch};
 use crate::explain::watcher::{BRIEF, INTERVAL};
 
@@ -43,9 +42,10 @@ pub(crate) enum Event {
     },
     Answered {
         id: usize,
-        number: u64,
-        ranks: Vec<RankReport>,
+        answer: Answer,
     },
+    /// Who keeps a place waits for the job to begin.
+    Waits(TcpStream),
     /// A place is kept for a process that joins at these addresses.
     Placed(Vec<SocketAddr>),
     /// That connection has closed.
@@ -81,6 +81,10 @@ pub(crate) struct Desk {
     /// Places for processes that join of which nothing has been heard, and where the others are.
     missing_places: usize,
     addresses: Vec<SocketAddr>,
+    /// Who keeps a place, and waits for the job to begin as far as is known.
+    places: Vec<TcpStream>,
+    /// How many answers in a row of all hosts have said that no program is left.
+    deserted: u32,
     reporters: BTreeMap<usize, Reporter>,
     number: u64,
     round: Option<Round>,
@@ -100,7 +104,7 @@ struct Reporter {
 struct Round {
     question: Question,
     end: Instant,
-    answers: BTreeMap<usize, Vec<RankReport>>,
+    answers: BTreeMap<usize, Answer>,
     /// Whether the user wants to see the answers on the terminal, and who else does.
     is_wanted: bool,
     clients: Vec<TcpStream>,
@@ -124,6 +128,8 @@ impl Desk {
             size,
             missing_places: places,
             addresses: Vec::new(),
+            places: Vec::new(),
+            deserted: 0,
             reporters: BTreeMap::new(),
             number: 0,
             round: None,
@@ -179,6 +185,7 @@ impl Desk {
     fn take(&mut self, event: Event) {
         match event {
             Event::Ended | Event::Terminated | Event::Placed(_) => {}
+            Event::Waits(stream) => self.places.push(stream),
             Event::Inquired => self.ask(PATIENCE, true, Vec::new()),
             Event::Client(stream) => self.ask(PATIENCE, false, vec![stream]),
             Event::Joined {
@@ -200,14 +207,14 @@ impl Desk {
                     reporter.stream = None;
                 }
             }
-            Event::Answered { id, number, ranks } => {
+            Event::Answered { id, answer } => {
                 let Some(reporter) = self.reporters.get_mut(&id) else {
                     return;
                 };
                 reporter.is_asked = false;
                 let Some(round) = &mut self.round else { return };
-                match number == round.question.number {
-                    true => drop(round.answers.insert(id, ranks)),
+                match answer.number == round.question.number {
+                    true => drop(round.answers.insert(id, answer)),
                     false => reporter.ask(round.question),
                 }
             }
@@ -242,18 +249,40 @@ impl Desk {
         reporters.all(|(id, reporter)| reporter.stream.is_none() || round.answers.contains_key(id))
     }
 
+    /// Tells those who keep places to end when all programs have ended and the job has not begun: it never will, as they
+    /// wait for each other.
+    fn free_places(&mut self, started: usize, has_program: bool) {
+        let are_all_heard = started == self.size + self.places.len();
+        self.deserted = match are_all_heard && !has_program {
+            true => self.deserted + 1,
+            false => 0,
+        };
+        // A rank may be starting while a host looks.
+        if self.missing_places > 0 && self.deserted >= 2 {
+            for place in self.places.drain(..) {
+                let _ = place.shutdown(Shutdown::Both);
+            }
+        }
+    }
+
     /// Judges the answers, or gives them to those who want them.
     fn conclude(&mut self) -> Option<Finding> {
         let mut round = self.round.take()?;
         self.next = Instant::now() + INTERVAL;
         let mut answers = Vec::new();
         let mut silent = Vec::new();
+        let (mut started, mut has_program) = (0_usize, false);
         for (id, reporter) in &self.reporters {
             match round.answers.remove(id) {
-                Some(ranks) => answers.extend(ranks),
+                Some(answer) => {
+                    started = started.saturating_add(answer.started);
+                    has_program |= answer.has_program;
+                    answers.extend(answer.ranks);
+                }
                 None => silent.push(reporter.silence()),
             }
         }
+        self.free_places(started, has_program);
         let survey = Survey::new(self.size, answers, silent);
         for client in &round.clients {
             // Whoever asks may have gone.

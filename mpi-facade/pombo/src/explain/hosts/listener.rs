@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::desk::Event;
-use super::protocol::{Answer, HELLO_TIMEOUT, Hello, Lines};
+use super::protocol::{HELLO_TIMEOUT, Hello, Lines, Placed};
 
 /// Most connections at a time; others are closed. A job has at most 256 hosts.
 const MAX_CONNECTIONS: usize = 512;
@@ -67,18 +67,18 @@ fn serve(stream: TcpStream, id: usize, key: &str, events: &SyncSender<Event>) ->
             };
             events.send(joined).map_err(stopped)?;
             loop {
-                let Answer { number, ranks } = lines.next()?;
-                let answered = Event::Answered { id, number, ranks };
+                let answer = lines.next()?;
+                let answered = Event::Answered { id, answer };
                 events.send(answered).map_err(stopped)?;
             }
         }
-        Hello::Place {
-            key: said,
-            addresses,
-        } if said == key => {
+        Hello::Place { key: said } if said == key => {
+            stream.set_read_timeout(None)?;
+            let waits = Event::Waits(stream.try_clone()?);
+            events.send(waits).map_err(stopped)?;
+            let Placed { addresses } = lines.next()?;
             events.send(Event::Placed(addresses)).map_err(stopped)?;
             // It takes the end of the connection for the end of the launcher.
-            stream.set_read_timeout(None)?;
             io::copy(&mut (&stream), &mut io::sink()).map(drop)
         }
         Hello::Explain { key: said } if said == key => {

@@ -12,4 +12,5 @@ mod survey;
 
 pub(crate) use client::ask;
 pub(crate) use desk::{Desk, Event, Finding};
-pub(crate) use reporter::{NAME, enter_place, main};
+pub(crate) use process_tree::KEEPER;
+pub(crate) use reporter::{NAME, enter_place, main, report_place};

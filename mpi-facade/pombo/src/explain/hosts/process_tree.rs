@@ -9,6 +9,9 @@ use pombo_netdrivers::shm::Segment;
 use crate::explain::job_memory;
 use crate::procfs::stat_field;
 
+/// The subcommand of a rank that keeps a place for a process that joins.
+pub(crate) const KEEPER: &str = "__place";
+
 /// The memory of some ranks of this host.
 pub(super) struct HostMemory {
     inode: u64,
@@ -30,6 +33,26 @@ pub(super) fn find(root: u32, known: &mut Vec<HostMemory>) {
                 known.push(HostMemory { inode, segment });
             }
         }
+    }
+}
+
+/// Returns whether that process of Hydra has a rank that keeps no place.
+pub(super) fn has_program(proxy: u32) -> bool {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut ranks = processes.filter(|process| parent(*process) == Some(proxy));
+    ranks.any(|rank| !keeps_place(rank))
+}
+
+/// Returns whether that process keeps a place, or is the shell that becomes it.
+fn keeps_place(process: u32) -> bool {
+    let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let mut words = line.split(|byte| *byte == 0).skip(1);
+    match words.next() {
+        Some(b"-c") => words
+            .next()
+            .is_some_and(|script| script.ends_with(KEEPER.as_bytes())),
+        word => word == Some(KEEPER.as_bytes()),
     }
 }
 

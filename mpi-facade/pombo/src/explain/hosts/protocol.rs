@@ -26,13 +26,16 @@ pub(super) enum Hello {
         host: usize,
         name: String,
     },
-    /// Who keeps a place for a process that joins, and where it listens for that.
-    Place {
-        key: String,
-        addresses: Vec<SocketAddr>,
-    },
+    /// Who keeps a place for a process that joins. A [`Placed`] follows.
+    Place { key: String },
     /// `pombo explain`.
     Explain { key: String },
+}
+
+/// Where a place is kept, once the job has begun.
+#[derive(Deserialize, Serialize)]
+pub(super) struct Placed {
+    pub(super) addresses: Vec<SocketAddr>,
 }
 
 /// A question to a reporter.
@@ -45,9 +48,12 @@ pub(super) struct Question {
 
 /// A reporter's answer.
 #[derive(Deserialize, Serialize)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     pub(super) number: u64,
     pub(super) ranks: Vec<RankReport>,
+    /// The number of ranks that Hydra has started on this host, places among them, and whether a program lives.
+    pub(super) started: usize,
+    pub(super) has_program: bool,
 }
 
 /// Lines of a connection.

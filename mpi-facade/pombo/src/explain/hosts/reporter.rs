@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use nix::unistd::{close, setsid};
 
+use pombo_job::settings::spare_places;
+
 use super::process_tree::{self, HostMemory};
-use super::protocol::{Answer, HELLO_TIMEOUT, Hello, Lines, Question, send};
+use super::protocol::{Answer, HELLO_TIMEOUT, Hello, Lines, Placed, Question, send};
 use crate::error::Error;
 use crate::explain::inquiry::{Inquiry, POLL_INTERVAL};
 use crate::explain::rank_report::RankReport;
@@ -42,16 +44,18 @@ pub(crate) fn main(words: &[OsString]) -> Result<u8, Error> {
     Ok(0)
 }
 
-/// Tells the launcher where a place for a process that joins is kept, below that process of Hydra's proxy. Returns the
-/// connection, which ends with the launcher, and its secret.
-pub(crate) fn enter_place(
-    proxy: u32,
-    addresses: Vec<SocketAddr>,
-) -> Result<(TcpStream, String), Error> {
+/// Tells the launcher that this process, below that one of Hydra's proxy, keeps a place for a process that joins. Returns the
+/// connection and its secret. The connection ends with the launcher, or before the job begins, if it never will.
+pub(crate) fn enter_place(proxy: u32) -> Result<(TcpStream, String), Error> {
     let (stream, key, _) = reach(proxy)?;
     let secret = key.clone();
-    send(&stream, &Hello::Place { key, addresses }).map_err(Error::system(REACH))?;
+    send(&stream, &Hello::Place { key }).map_err(Error::system(REACH))?;
     Ok((stream, secret))
+}
+
+/// Tells the launcher by that connection at which addresses the place is given.
+pub(crate) fn report_place(stream: &TcpStream, addresses: Vec<SocketAddr>) -> Result<(), Error> {
+    send(stream, &Placed { addresses }).map_err(Error::system(REACH))
 }
 
 const REACH: &str = "reach the launcher of the job";
@@ -130,6 +134,8 @@ fn report(stream: &TcpStream, proxy: u32) -> io::Result<()> {
         let answer = Answer {
             number: question.number,
             ranks: ask(&memories, Duration::from_millis(question.patience_ms)),
+            started: ranks_here,
+            has_program: spare_places() == 0 || process_tree::has_program(proxy),
         };
         send(stream, &answer)?;
     }
