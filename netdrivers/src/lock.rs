@@ -1,4 +1,5 @@
-//! A lock for threads of one process: a thread that finds it taken looks again for a while, and sleeps. `loopback` and `mailbox` use it.
+//! A lock for threads of one process: a thread that finds it taken looks again for a while, and sleeps. `loopback` and
+//! `mailbox` use it.
 
 use crate::futex;
 use crate::tuning::LOCK_SPINS;

@@ -1,7 +1,7 @@
 //! Tests what the launcher of a job on two hosts, and `pombo explain` of it, tell of the ranks on both.
 
 use crate::common::{Hosts, on_hosts};
-use crate::jobs::{compile, job};
+use crate::jobs::{compile, pombo_run};
 use crate::support::{Job, finish, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -15,23 +15,8 @@ const HOSTS: usize = 2;
 /// `pombo run` on host 0 of two ranks on each host, in a directory of that name; `None` without Hydra. Nearly all ranks
 /// sleep, so these tests run beside others.
 fn run(hosts: &Hosts, name: &str, options: &[&str], program: &[&str]) -> Option<Command> {
-    job(hosts)?;
-    let mut command = hosts.command(0, env!("CARGO_BIN_EXE_pombo"));
-    for (name, _) in std::env::vars() {
-        if name.starts_with("POMBO_") {
-            command.env_remove(name);
-        }
-    }
-    command.args([
-        "run",
-        "-iface",
-        "eth0",
-        "-launcher",
-        "ssh",
-        "-launcher-exec",
-    ]);
-    command.arg(hosts.login());
-    command.args(["-H", "h0:2,h1:2"]).args(options);
+    let mut command = pombo_run(hosts, "h0:2,h1:2")?;
+    command.args(options);
     command.arg(compile(name, "tests/c/deadlock.c"));
     command.args(program);
     Some(command)

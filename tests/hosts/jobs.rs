@@ -30,11 +30,26 @@ pub(crate) fn job_of(hosts: &Hosts, ranks_per_host: usize) -> Option<Command> {
         return None;
     };
     let mut command = hosts.hydra(name, ranks_per_host);
+    forget_variables(&mut command);
+    Some(command)
+}
+
+/// Returns `pombo run` on host 0, of ranks on these hosts, as [`job`].
+pub(crate) fn pombo_run(hosts: &Hosts, named: &str) -> Option<Command> {
+    job(hosts)?;
+    let mut command = hosts.command(0, env!("CARGO_BIN_EXE_pombo"));
+    forget_variables(&mut command);
+    command.args(["run", "-iface", "eth0", "-launcher", "ssh"]);
+    command.arg("-launcher-exec").arg(hosts.login());
+    command.args(["-H", named]);
+    Some(command)
+}
+
+fn forget_variables(command: &mut Command) {
     let variables = std::env::vars().filter(|(name, _)| name.starts_with("POMBO_"));
     for (name, _) in variables {
         command.env_remove(name);
     }
-    Some(command)
 }
 
 /// Runs one job at a time, because eight ranks use all of a machine with two processors.

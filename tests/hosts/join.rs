@@ -160,15 +160,7 @@ fn groups_and_mailboxes_reach_other_hosts() {
 
         let (job, file) = start(hosts, "2", "2", "mailboxes", &[]);
         let guests = [(); 2].map(|()| Job::start(&mut join(hosts, &file, example("mailboxes"))));
-        for guest in guests {
-            let guest = guest.finish();
-            assert_eq!((guest.code, &*guest.out), (0, ""), "{guest:?}");
-        }
-        let job = job.finish();
-        assert!(
-            job.code == 0 && job.out.starts_with("pi is 3.14159"),
-            "{job:?}"
-        );
+        expect_pi(job, guests);
     });
 }
 
@@ -279,4 +271,17 @@ fn a_guest_that_computes_ends_with_the_launcher() {
         thread::sleep(Duration::from_secs(1));
         assert_ends_with_launcher(job, guest);
     });
+}
+
+/// Waits for a job of the example of mailboxes, and for those who have joined it.
+pub(crate) fn expect_pi(job: Job, guests: [Job; 2]) {
+    for guest in guests {
+        let guest = guest.finish();
+        assert_eq!((guest.code, &*guest.out), (0, ""), "{guest:?}");
+    }
+    let job = job.finish();
+    assert!(
+        job.code == 0 && job.out.starts_with("pi is 3.14159"),
+        "{job:?}"
+    );
 }

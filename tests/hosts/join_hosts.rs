@@ -13,7 +13,8 @@ use pombo_job::group::{
 };
 
 use crate::common::{Hosts, on_hosts};
-use crate::jobs::{alone, job};
+use crate::jobs::{alone, pombo_run};
+use crate::join::expect_pi;
 use crate::support::{Job, assert_ends_with_launcher, assert_gone, example, finish, pombo, until};
 
 const HOSTS: usize = 3;
@@ -166,27 +167,20 @@ fn words() -> [String; 4] {
 
 fn on(hosts: &Hosts, host: usize) -> Command {
     let mut command = hosts.command(host, env!("CARGO_BIN_EXE_pombo"));
+    set_variables(&mut command, hosts);
+    command
+}
+
+fn set_variables(command: &mut Command, hosts: &Hosts) {
     command.env("POMBO_HOST_TIMEOUT", "2");
     command.env(MEMBER, hosts.home());
-    command
 }
 
 /// `pombo run` on host 0, of ranks on these hosts; `None` without Hydra.
 fn run(hosts: &Hosts, named: &str, spare: &str) -> Option<Command> {
-    job(hosts)?;
-    let mut command = on(hosts, 0);
-    command.args([
-        "run",
-        "-iface",
-        "eth0",
-        "-launcher",
-        "ssh",
-        "-launcher-exec",
-    ]);
-    command
-        .arg(hosts.login())
-        .args(["-H", named, "--enable-recovery"]);
-    command.args(["--spare", spare, "--job-file"]);
+    let mut command = pombo_run(hosts, named)?;
+    set_variables(&mut command, hosts);
+    command.args(["--enable-recovery", "--spare", spare, "--job-file"]);
     command.arg(hosts.home().join("job"));
     Some(command)
 }
@@ -322,15 +316,7 @@ fn mailboxes_and_pools_reach_newcomers() {
                     .arg(example("mailboxes")),
             )
         });
-        for guest in guests {
-            let guest = guest.finish();
-            assert_eq!((guest.code, &*guest.out), (0, ""), "{guest:?}");
-        }
-        let job = job.finish();
-        assert!(
-            job.code == 0 && job.out.starts_with("pi is 3.14159"),
-            "{job:?}"
-        );
+        expect_pi(job, guests);
 
         // A place that nobody takes keeps nobody from ending.
         let mut command = run(hosts, "h0:1,h1:1", "2").expect("as before");

@@ -4,6 +4,7 @@
 use core::mem::offset_of;
 use core::ptr::NonNull;
 
+use pombo_kernel::channel::MIN_LIMIT;
 use rustix::fd::{AsFd, BorrowedFd};
 
 use super::error::ShmError;
@@ -16,8 +17,6 @@ use super::layout::{
 use super::long_frames::LongFrames;
 use super::read_acks::ReadAcks;
 use super::ring_memory::{MailMemory, RingMemory};
-use pombo_kernel::channel::MIN_LIMIT;
-
 use super::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::tuning::MAIL;
 use crate::wait::cpu_quota;

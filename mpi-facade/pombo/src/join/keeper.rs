@@ -37,17 +37,17 @@ const ANSWER: Duration = Duration::from_millis(50);
 
 /// Keeps a place to its end.
 pub(crate) fn main() -> Result<u8, Error> {
-    let reached = enter_place(parent_id());
     let has_begun = Arc::new(AtomicBool::new(false));
-    if let Ok((launcher, _)) = &reached {
-        end_unless_begun(launcher, Arc::clone(&has_begun))?;
-    }
+    let reached = enter_place(parent_id()).and_then(|reached| {
+        end_unless_begun(&reached.0, Arc::clone(&has_begun))?;
+        Ok(reached)
+    });
     let kept = KeptPlace::enter().map_err(|error| Error::System {
         doing: "keep a place for a process that joins",
         source: io::Error::other(error.to_string()),
     })?;
     has_begun.store(true, Ordering::Relaxed);
-    // The others have begun with this place: without it the job ends, as the user wants it.
+    // Only now can an error end the job: before, the others would wait for this rank for ever.
     let mut side = match reached.and_then(listen) {
         Ok((launcher, listening, joiners)) => HostsSide::new(kept, launcher, listening, joiners),
         Err(error) => {

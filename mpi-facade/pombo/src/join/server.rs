@@ -30,7 +30,7 @@ pub(crate) struct JoinServer {
     listener: UnixListener,
     /// For other machines; `None` if this one has no network, or does not permit to listen.
     far: Option<FarListener>,
-    /// What serves these.
+    /// Runs the proxy of a process of another machine.
     serve_far: Serve,
     pending: Vec<Pending>,
     members: Vec<Member>,

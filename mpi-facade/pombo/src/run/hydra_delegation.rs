@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use pombo_job::settings::SPARE;
+
 use super::arguments::{Hosts, Input, Request, TIMEOUT, timeout};
 use super::binding::Binding;
 use super::supervise::TIMED_OUT;
@@ -15,7 +17,6 @@ use super::{exec_shim, host_list, hydra_job, program};
 use crate::console::warn;
 use crate::error::Error;
 use crate::variables::JOIN_PORTS;
-use pombo_job::settings::SPARE;
 
 /// Names under which Hydra may be installed.
 const NAMES: [&str; 3] = ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"];

@@ -14,7 +14,7 @@ pub trait CastChannel {
     /// Serves these groups from now on.
     fn set_groups(&mut self, groups: JobGroups);
 
-    /// Returns the groups.
+    /// Returns the groups that the channel serves, if it does.
     fn groups(&mut self) -> Option<&mut JobGroups>;
 
     /// Returns why the groups' device has failed, if it has.

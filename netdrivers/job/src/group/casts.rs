@@ -59,7 +59,7 @@ enum Stage {
     Exchange(Box<MulticastSocket>),
     /// The others have not acknowledged the first message yet.
     Trial,
-    /// This process casts.
+    /// All others hear this process, so it casts what it can.
     Ready,
     /// This process receives casts.
     Receiving,
@@ -86,12 +86,12 @@ impl CastService {
     }
 
     /// Returns whether this process casts.
-    pub(super) fn are_ready(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         matches!(self.stage, Stage::Ready)
     }
 
     /// Returns whether this process may have received casts.
-    fn are_open(&self) -> bool {
+    fn is_open(&self) -> bool {
         matches!(self.stage, Stage::Trial | Stage::Ready | Stage::Receiving)
     }
 
@@ -210,7 +210,7 @@ impl CastService {
 
     /// Fails if the device of casts has: those that are under way do not arrive, and later messages would wait for them.
     fn check_device(&self, ports: &mut (dyn ScopedPorts<'_> + '_)) -> Result<(), Error> {
-        let channel = ports.cast_channel().filter(|_| self.are_open());
+        let channel = ports.cast_channel().filter(|_| self.is_open());
         match channel.and_then(|channel| channel.failure_of_groups()) {
             Some(error) => Err(error.into()),
             None => Ok(()),
@@ -225,7 +225,7 @@ impl CastService {
         len: usize,
     ) -> Result<Processes, Error> {
         self.check_device(ports)?;
-        if !self.are_ready() {
+        if !self.is_ready() {
             return Ok(Processes::NONE);
         }
         let Some(groups) = groups_of(ports) else {
@@ -289,7 +289,7 @@ impl CastService {
 
     /// Returns whether a message may wait until it can be cast.
     pub(super) fn may_wait(&self, now: u64) -> bool {
-        self.are_ready() && now >= self.back_off
+        self.is_ready() && now >= self.back_off
     }
 
     /// Records that a message has waited in vain.
@@ -310,7 +310,7 @@ impl CastService {
         directory: &Directory,
         group: u32,
     ) -> Result<Option<(Peer, u64)>, Error> {
-        if !self.are_open() {
+        if !self.is_open() {
             return Ok(None);
         }
         let is_later = |peer: &Peer| *peer > self.last;
@@ -340,7 +340,7 @@ impl CastService {
         header: &GroupHeader,
         from: Peer,
     ) -> bool {
-        if !self.are_open() || !self.remote.contains(from) {
+        if !self.is_open() || !self.remote.contains(from) {
             return false;
         }
         let Some(groups) = groups_of(ports) else {
@@ -388,7 +388,7 @@ impl CastService {
         ports: &mut (dyn ScopedPorts<'_> + '_),
         directory: &Directory,
     ) {
-        for from in self.remote.iter().filter(|_| self.are_open()) {
+        for from in self.remote.iter().filter(|_| self.is_open()) {
             self.first_of(ports, directory, 0, from);
         }
     }

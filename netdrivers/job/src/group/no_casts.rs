@@ -16,7 +16,7 @@ impl CastService {
         CastService
     }
 
-    pub(super) fn are_ready(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         false
     }
 

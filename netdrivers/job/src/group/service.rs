@@ -225,7 +225,7 @@ impl Groups {
     /// Returns whether a short message of this process to members on other hosts is one frame, whatever their number. At
     /// the beginning it is not, until all processes of the job have called their groups; see [`group`](super).
     pub fn is_casting(&self) -> bool {
-        self.casts.are_ready()
+        self.casts.is_ready()
     }
 
     /// Sends to all members of a group except this process, which need not be a member. Returns to how many it has

@@ -43,7 +43,7 @@ variables! {
          raw: raw Ethernet";
     GROUP_CASTS: Values::SWITCH, default "1",
         "0: messages to named groups go to every member alone; 1: short ones go to members on other hosts as one frame, \
-         where the network has multicast";
+         where the network has multicast and the job up to 64 processes";
     VERBOSE: Values::SWITCH, default "0",
         "1: rank 0 of a job on several hosts says what carries messages between them, and why";
     HOST_TIMEOUT: numbers!("seconds", 1, 3600), default "10",

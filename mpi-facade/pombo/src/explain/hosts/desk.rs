@@ -81,7 +81,7 @@ pub(crate) struct Desk {
     /// Places for processes that join of which nothing has been heard, and where the others are.
     missing_places: usize,
     addresses: Vec<SocketAddr>,
-    /// Who keeps a place, and waits for the job to begin as far as is known.
+    /// Who keeps a place, until all do: they wait for the job to begin.
     places: Vec<TcpStream>,
     /// How many answers in a row of all hosts have said that no program is left.
     deserted: u32,
@@ -167,6 +167,7 @@ impl Desk {
                 self.addresses.extend(addresses);
                 self.missing_places = self.missing_places.saturating_sub(1);
                 if self.missing_places == 0 {
+                    self.places.clear();
                     return Some(Finding::Places(std::mem::take(&mut self.addresses)));
                 }
             }
@@ -252,13 +253,16 @@ impl Desk {
     /// Tells those who keep places to end when all programs have ended and the job has not begun: it never will, as they
     /// wait for each other.
     fn free_places(&mut self, started: usize, has_program: bool) {
+        if self.missing_places == 0 {
+            return;
+        }
         let are_all_heard = started == self.size + self.places.len();
         self.deserted = match are_all_heard && !has_program {
             true => self.deserted + 1,
             false => 0,
         };
         // A rank may be starting while a host looks.
-        if self.missing_places > 0 && self.deserted >= 2 {
+        if self.deserted >= 2 {
             for place in self.places.drain(..) {
                 let _ = place.shutdown(Shutdown::Both);
             }

@@ -38,10 +38,7 @@ pub(super) fn find(root: u32, known: &mut Vec<HostMemory>) {
 
 /// Returns whether that process of Hydra has a rank that keeps no place.
 pub(super) fn has_program(proxy: u32) -> bool {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let mut ranks = processes.filter(|process| parent(*process) == Some(proxy));
-    ranks.any(|rank| !keeps_place(rank))
+    processes().any(|(process, parent)| parent == proxy && !keeps_place(process))
 }
 
 /// Returns whether that process keeps a place, or is the shell that becomes it.
@@ -63,12 +60,8 @@ fn inode(path: &PathBuf) -> Option<u64> {
 /// Returns the processes that this one started, and those that they did.
 fn below(root: u32) -> Vec<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    for entry in entries {
-        let process = entry.file_name().to_str().and_then(|it| it.parse().ok());
-        if let Some((process, parent)) = process.and_then(|it| Some((it, parent(it)?))) {
-            children.entry(parent).or_default().push(process);
-        }
+    for (process, parent) in processes() {
+        children.entry(parent).or_default().push(process);
     }
     let mut found = children.remove(&root).unwrap_or_default();
     let mut next = 0;
@@ -79,6 +72,11 @@ fn below(root: u32) -> Vec<u32> {
     found
 }
 
-fn parent(process: u32) -> Option<u32> {
-    stat_field(process, 4)
+/// Returns all processes, each with its parent.
+fn processes() -> impl Iterator<Item = (u32, u32)> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let process = entry.file_name().to_str()?.parse().ok()?;
+        Some((process, stat_field(process, 4)?))
+    })
 }

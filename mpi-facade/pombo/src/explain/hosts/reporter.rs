@@ -11,7 +11,6 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use nix::unistd::{close, setsid};
-
 use pombo_job::settings::spare_places;
 
 use super::process_tree::{self, HostMemory};
