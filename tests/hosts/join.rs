@@ -273,6 +273,98 @@ fn a_guest_that_computes_ends_with_the_launcher() {
     });
 }
 
+/// A stopped process is not given up while others send to it, whichever side of the connection it is on.
+#[test]
+fn who_is_stopped_goes_on_later() {
+    let _alone = alone();
+    on_hosts(here!(who_is_stopped_goes_on_later), 2, |hosts| {
+        for stopped in [0, 1] {
+            let both = start_many(hosts);
+            // Time for as many frames as can wait, and three times as long as the other machine may be silent.
+            both[stopped].signal(Signal::SIGTSTP);
+            thread::sleep(Duration::from_secs(7));
+            both[stopped].signal(Signal::SIGCONT);
+            let [job, guest] = both.map(Job::finish);
+            assert!(
+                guest.code == 0 && guest.out.contains("has taken all\n"),
+                "{guest:?}"
+            );
+            assert_eq!((job.code, &*job.err), (0, ""), "{job:?}");
+        }
+    });
+}
+
+/// Returns where a job's file says that others get a place.
+pub(crate) fn addresses(file: &Path) -> Vec<String> {
+    let text = fs::read_to_string(file).expect("the job's file");
+    let (_, rest) = text.split_once("addresses = [").expect("a job's file");
+    let (all, _) = rest.split_once(']').expect("a job's file");
+    all.split(", ")
+        .map(|one| one.trim_matches('"').into())
+        .collect()
+}
+
+/// Opens connections from host 1 to these addresses which say nothing, or nonsense, until it is dropped.
+pub(crate) fn flood(hosts: &Hosts, addresses: &[String]) -> Job {
+    const SCRIPT: &str = "for round in $(seq 60); do for at in \"$@\"; do \
+        exec {new}<>\"/dev/tcp/${at%:*}/${at##*:}\"; \
+        [ $((round % 3)) != 0 ] || echo nonsense-for-$(printf '%64s' $round) >&$new; done; done; \
+        echo open; exec sleep 1000";
+    let mut command = hosts.command(1, "bash");
+    let mut flood = Job::start(command.args(["-c", SCRIPT, "flood"]).args(addresses));
+    assert_eq!(flood.lines(1), ["open"]);
+    flood
+}
+
+#[test]
+fn connections_that_say_nothing_keep_nobody_out() {
+    let _alone = alone();
+    let test = here!(connections_that_say_nothing_keep_nobody_out);
+    on_hosts(test, 2, |hosts| {
+        let (job, file) = start(hosts, "1", "1", "join", &[]);
+        let _flood = flood(hosts, &addresses(&file));
+        let guest = finish(join(hosts, &file, example("join")).arg("Ada"));
+        assert_eq!(
+            (guest.code, &*guest.out),
+            (0, "welcome, Ada\n"),
+            "{guest:?}"
+        );
+        let job = job.finish();
+        assert_eq!((job.code, &*job.err), (0, ""), "{job:?}");
+    });
+}
+
+#[test]
+fn what_cannot_take_part_is_refused_by_name() {
+    let _alone = alone();
+    let test = here!(what_cannot_take_part_is_refused_by_name);
+    on_hosts(test, 2, |hosts| {
+        // Another composition.
+        let (job, file) = start(hosts, "1", "1", "join", &[]);
+        let refused = finish(&mut join(hosts, &file, example("pool")));
+        assert!(
+            refused.code != 0 && refused.err.contains("Fingerprint"),
+            "{refused:?}"
+        );
+        let job = job.finish();
+        assert!(job.out.ends_with("rank 1 has died\n"), "{job:?}");
+
+        // More places than a process of another machine can serve.
+        let file = hosts.home().join("job");
+        let mut command = pombo(hosts, 0);
+        command.args(["run", "-n", "1", "--spare", "256", "--job-file"]);
+        let job = Job::start(command.arg(&file).args(["sleep", "1000"]));
+        until("the job has its file", || file.exists());
+        let refused = finish(&mut join(hosts, &file, "true"));
+        assert!(
+            refused.code == 1 && refused.err.contains("more than 256 places"),
+            "{refused:?}"
+        );
+        job.signal(Signal::SIGTERM);
+        let _ = job.finish();
+    });
+}
+
 /// Waits for a job of the example of mailboxes, and for those who have joined it.
 pub(crate) fn expect_pi(job: Job, guests: [Job; 2]) {
     for guest in guests {

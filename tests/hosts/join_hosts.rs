@@ -14,7 +14,7 @@ use pombo_job::group::{
 
 use crate::common::{Hosts, on_hosts};
 use crate::jobs::{alone, pombo_run};
-use crate::join::expect_pi;
+use crate::join::{addresses, expect_pi, flood};
 use crate::support::{Job, assert_ends_with_launcher, assert_gone, example, finish, pombo, until};
 
 const HOSTS: usize = 3;
@@ -334,6 +334,37 @@ fn mailboxes_and_pools_reach_newcomers() {
         );
         let late = finish(pombo(["join"]).arg(&file).arg("true"));
         assert_eq!(late.code, 1, "{late:?}");
+    });
+}
+
+/// Places are given though others open connections and say nothing, and a program of another composition gets none.
+#[test]
+fn places_are_for_those_who_can_take_them() {
+    let _alone = alone();
+    let test = here!(places_are_for_those_who_can_take_them);
+    on_hosts(test, HOSTS, |hosts| {
+        let Some(members) = Members::start(hosts, &[], "h0:1,h1:1", "2") else {
+            return;
+        };
+        let _flood = flood(hosts, &addresses(&members.file));
+        let mut command = on(hosts, 2);
+        let other = finish(command.arg("join").arg(&members.file).arg(example("join")));
+        assert!(
+            other.code != 0 && other.err.contains("Fingerprint"),
+            "{other:?}"
+        );
+        let _guest = members.join(2);
+        until("a newcomer is there", || {
+            members.said(0).contains(", 3]\n") || members.said(0).contains(", 2]\n")
+        });
+        members.end();
+
+        let mut command = run(hosts, "h0:1,h1:1", "300").expect("as before");
+        let refused = finish(command.arg("true"));
+        assert!(
+            refused.code == 1 && refused.err.contains("256"),
+            "{refused:?}"
+        );
     });
 }
 
