@@ -1,7 +1,7 @@
 //! The conformance suite over one segment with ranks as threads of this process.
 #![cfg(all(feature = "shm", target_os = "linux"))]
 
-use pombo_kernel::channel::{Channel, Cookie, Event, WaitSet};
+use pombo_kernel::channel::{Arrival, Channel, Cookie, Event, WaitSet};
 use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::shm::{Segment, Shm};
 use pombo_testing::conformance::{Harness, threads};
