@@ -2,18 +2,18 @@
 //! on a network that loses frames, members that die or compute, and networks without multicast.
 
 use crate::common::{Hosts, on_hosts};
-use crate::jobs::{NETS, alone, job_of};
-use crate::support::{Outcome, finish, until};
+use crate::jobs::{NETS, alone, job_of, pombo_run};
+use crate::support::{Job, Outcome, finish, until};
 use pombo_job::group::{
     GroupComposition, GroupEndpoint, GroupError, GroupHeader, Groups, Member, Received,
 };
-use pombo_job::{JobChannel, Joined};
+use pombo_job::{JobChannel, Joined, WorldChannel};
 use pombo_kernel::prelude::*;
 use pombo_netdrivers::ethernet::Sniffer;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 type Sizes = GroupComposition<64, 1024>;
 type Comm = GroupEndpoint<JobChannel<64>, Sizes>;
@@ -38,13 +38,36 @@ fn run(
 
 fn ranks(hosts: &Hosts, ranks_per_host: usize, task: &str) -> Option<Command> {
     let mut command = job_of(hosts, ranks_per_host)?;
+    command.arg("-disable-auto-cleanup");
+    set_task(&mut command, hosts, task);
+    add_program(&mut command);
+    Some(command)
+}
+
+fn set_task(command: &mut Command, hosts: &Hosts, task: &str) {
     command.env(TASK, task).env(PLACE, hosts.home());
-    command
-        .env("POMBO_HOST_TIMEOUT", "2")
-        .arg("-disable-auto-cleanup");
+    command.env("POMBO_HOST_TIMEOUT", "2");
+}
+
+fn add_program(command: &mut Command) {
     command.arg(std::env::current_exe().expect("this program"));
     command.args(["--exact", "casts::a_rank_does_its_task", "--nocapture"]);
-    Some(command)
+}
+
+/// Runs ranks with that task over UDP, one on each host; when they ask for it the test does its part, which may fail.
+fn run_with(hosts: &Hosts, task: &str, part: impl FnOnce() -> bool) -> Option<Outcome> {
+    let [asked, done] = [ASKED, DONE].map(|name| hosts.home().join(name));
+    let mut command = ranks(hosts, 1, task)?;
+    let job = Job::start(command.env("POMBO_NET", "udp"));
+    until("the ranks ask", || asked.exists());
+    std::fs::remove_file(asked).expect("it is there");
+    if !part() {
+        return None;
+    }
+    std::fs::write(&done, "").expect("room");
+    let outcome = job.finish();
+    std::fs::remove_file(done).expect("it is there");
+    Some(outcome)
 }
 
 /// Returns the lines of the ranks, without those of the tests' harness.
@@ -84,7 +107,7 @@ fn a_rank_does_its_task() {
         comm: &mut comm,
         place,
     };
-    match &*task {
+    let done = match &*task {
         "count" => rank.count(),
         "mix" => rank.mix(),
         "rounds" => rank.rounds(),
@@ -93,9 +116,18 @@ fn a_rank_does_its_task() {
         "alone" => rank.alone(),
         "unread" => rank.unread(),
         "leave" => rank.leave_full(),
+        "partly" => rank.partly(),
+        "deafen" => rank.deafen(),
+        "withdrawn" => rank.withdrawn(),
+        "killed" => rank.killed_sender(),
+        "newcomer" => rank.newcomer(),
+        "broken" => rank.broken(),
         _ => panic!("no such task"),
+    };
+    if let Err(error) = done {
+        println!("\nrank {}: {error}", rank.me);
+        std::process::exit(1);
     }
-    .expect("groups");
     println!("\nrank {}: done", rank.me);
     pombo_job::leave_groups(comm, launcher).expect("the end");
 }
@@ -107,6 +139,12 @@ struct Rank<'a> {
     comm: &'a mut Comm,
     place: PathBuf,
 }
+
+/// By these files ranks let the test go on, and it them.
+const ASKED: &str = "asked";
+const DONE: &str = "done";
+/// The rank on a host that hears no multicast.
+const DEAF: usize = 2;
 
 /// A message of every test: the sender, a number, and bytes that depend on both.
 fn message(from: usize, number: usize, len: usize) -> Vec<u8> {
@@ -153,12 +191,28 @@ impl Rank<'_> {
     fn begin(&mut self) -> Result<(), GroupError> {
         self.join("all")?;
         self.meet()?;
-        let begin = std::time::Instant::now();
-        while !self.groups.is_casting() {
-            assert!(begin.elapsed() < LONG, "rank {} does not cast", self.me);
+        self.serve_until("it casts", |rank| rank.groups.is_casting())?;
+        self.meet()
+    }
+
+    /// Serves the groups until that holds.
+    fn serve_until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) -> Result<(), GroupError> {
+        let begin = Instant::now();
+        while !holds(self) {
+            assert!(begin.elapsed() < LONG, "rank {}: until {what}", self.me);
             self.groups.serve(self.comm, Duration::from_millis(1))?;
         }
-        self.meet()
+        Ok(())
+    }
+
+    /// Lets the test go on, and serves the groups until it has done its part.
+    fn ask_test(&mut self) -> Result<(), GroupError> {
+        self.meet()?;
+        let (asked, done) = (self.place.join(ASKED), self.place.join(DONE));
+        if self.me == 0 {
+            std::fs::write(asked, "").expect("room");
+        }
+        self.serve_until("the test has done its part", |_| done.exists())
     }
 
     /// Rank 0 sends to a group from outside, and to one of which it is a member.
@@ -295,12 +349,14 @@ impl Rank<'_> {
                 let _ = Command::new("kill").args(["-KILL", &own]).status();
             }
         }
-        let begin = std::time::Instant::now();
-        while self.groups.size("all")? >= self.ranks {
-            assert!(begin.elapsed() < LONG, "rank 2 has died");
-            self.groups.serve(self.comm, Duration::from_millis(1))?;
-        }
+        self.until_one_has_died()?;
         self.groups.barrier(self.comm, "all", 0, LONG)
+    }
+
+    fn until_one_has_died(&mut self) -> Result<(), GroupError> {
+        self.serve_until("one has died", |rank| {
+            rank.groups.size("all").is_ok_and(|size| size < rank.ranks)
+        })
     }
 
     /// The last rank computes until the others, whose group it is not in, have talked.
@@ -385,6 +441,110 @@ impl Rank<'_> {
                 .broadcast(self.comm, "all", &message(self.me, number, 16), LONG)?;
         }
         Ok(())
+    }
+
+    /// As `mix`, where some hear no multicast.
+    fn partly(&mut self) -> Result<(), GroupError> {
+        self.join("all")?;
+        self.meet()?;
+        // The deaf host's messages reach all others; theirs do not reach it.
+        if self.me == DEAF {
+            self.serve_until("it casts", |rank| rank.groups.is_casting())?;
+        }
+        self.meet()?;
+        self.mix_without_begin()?;
+        assert_eq!(self.groups.is_casting(), self.me == DEAF);
+        Ok(())
+    }
+
+    /// As `mix`, where one host does not hear multicast any more.
+    fn deafen(&mut self) -> Result<(), GroupError> {
+        self.begin()?;
+        self.ask_test()?;
+        self.mix_without_begin()
+    }
+
+    /// As `mix`, where one process cannot open the groups of the network, which the others learn late.
+    fn withdrawn(&mut self) -> Result<(), GroupError> {
+        self.join("all")?;
+        self.meet()?;
+        self.mix_without_begin()?;
+        assert!(!self.groups.is_casting());
+        self.serve_until("nothing is sent again", |rank| {
+            rank.comm.channel().has_settled_groups()
+        })?;
+        self.meet()
+    }
+
+    /// Rank 2 casts, and sends messages of its own to each, until it is killed: all others get the first of them, without
+    /// a hole.
+    fn killed_sender(&mut self) -> Result<(), GroupError> {
+        self.begin()?;
+        if self.me == 2 {
+            let own = std::process::id().to_string();
+            let members = self.groups.members("all")?;
+            for number in 0.. {
+                let bytes = message(2, number, 200);
+                // To one member it is no cast.
+                let at_once = if number % 3 == 1 { 1 } else { members.len() };
+                for to in members.chunks(at_once) {
+                    self.groups.multicast(self.comm, "all", to, &bytes, LONG)?;
+                }
+                if number == 500 {
+                    let _ = Command::new("kill").args(["-KILL", &own]).spawn();
+                }
+            }
+        }
+        let mut next = 0;
+        loop {
+            let has_died = self.groups.size("all")? < self.ranks;
+            let (mut bytes, moment) = ([0; 200], Duration::from_millis(1));
+            match self.groups.recv(self.comm, "all", &mut bytes, moment) {
+                Ok(_) => {
+                    assert!(bytes[..] == message(2, next, 200), "not message {next}");
+                    next += 1;
+                }
+                Err(GroupError::TimedOut) if has_died => break,
+                Err(GroupError::TimedOut) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        // It never sends more than so many that nobody has taken.
+        assert!(next > 400, "only {next}");
+        self.groups.barrier(self.comm, "all", 0, LONG)
+    }
+
+    /// Three processes cast to each other, and a fourth one, which joins them while they run, gets messages of its own.
+    fn newcomer(&mut self) -> Result<(), GroupError> {
+        self.join("all")?;
+        if self.me < 3 {
+            self.groups.barrier(self.comm, "all", 3, LONG)?;
+            self.serve_until("it casts", |rank| rank.groups.is_casting())?;
+            self.groups.barrier(self.comm, "all", 3, LONG)?;
+            if self.me == 0 {
+                std::fs::write(self.place.join(ASKED), "").expect("room");
+            }
+        }
+        self.serve_until("four are there", |rank| rank.groups.size("all") == Ok(4))?;
+        self.mix_without_begin()?;
+        assert_eq!(self.groups.is_casting(), self.me < 3);
+        Ok(())
+    }
+
+    /// The device for casts of rank 0 fails: that is an error there, and the others go on without it.
+    fn broken(&mut self) -> Result<(), GroupError> {
+        self.begin()?;
+        self.ask_test()?;
+        if self.me > 0 {
+            self.until_one_has_died()?;
+            return self.groups.barrier(self.comm, "all", 0, LONG);
+        }
+        let begin = Instant::now();
+        while begin.elapsed() < LONG {
+            let bytes = message(0, 0, 1000);
+            self.groups.broadcast(self.comm, "all", &bytes, LONG)?;
+        }
+        panic!("a lost device is no error")
     }
 
     /// As `mix`, where nobody casts.
@@ -541,4 +701,108 @@ fn processes_leave_with_casts_that_nobody_reads() {
             }
         },
     );
+}
+
+/// A host that hears no multicast, from the beginning on or later, gets messages of its own; its casts reach the others.
+#[test]
+fn one_deaf_host_gets_everything() {
+    let _alone = alone();
+    on_hosts(here!(one_deaf_host_gets_everything), 4, |hosts| {
+        let deafen = |on| {
+            let flood = if on { "off" } else { "on" };
+            hosts.set(&format!(
+                "ip link set v{DEAF} type bridge_slave mcast_flood {flood}"
+            ));
+        };
+        deafen(true);
+        let Some(outcome) = run(hosts, 1, "partly", &[("POMBO_NET", "udp")]) else {
+            return;
+        };
+        expect_done(&outcome, 4);
+        deafen(false);
+        let outcome = run_with(hosts, "deafen", || {
+            deafen(true);
+            true
+        });
+        expect_done(&outcome.expect("as before"), 4);
+    });
+}
+
+/// Where one process cannot open the groups of the network, nobody casts, and nobody waits for its answer.
+#[test]
+fn one_that_cannot_open_groups_is_not_waited_for() {
+    let _alone = alone();
+    let test = here!(one_that_cannot_open_groups_is_not_waited_for);
+    on_hosts(test, 4, |hosts| {
+        hosts.set(
+            "nsenter --net=/run/netns/h2 sh -c 'echo 0 > /proc/sys/net/ipv4/igmp_max_memberships'",
+        );
+        if let Some(outcome) = run(hosts, 1, "withdrawn", &[("POMBO_NET", "udp")]) {
+            expect_done(&outcome, 4);
+        }
+    });
+}
+
+#[test]
+fn the_messages_of_a_killed_sender_have_no_hole() {
+    let _alone = alone();
+    let test = here!(the_messages_of_a_killed_sender_have_no_hole);
+    on_hosts(test, 4, |hosts| {
+        for (net, loss) in [("udp", "0"), ("udp", "3"), ("ethernet:eth0", "3")] {
+            let variables = [("POMBO_NET", net), ("POMBO_FAULT_LOSS", loss)];
+            let Some(outcome) = run(hosts, 1, "killed", &variables) else {
+                return;
+            };
+            let expected = [0, 1, 3].map(|rank| format!("rank {rank}: done"));
+            assert_eq!(lines(&outcome), expected, "{outcome:?}");
+        }
+    });
+}
+
+#[test]
+fn a_newcomer_gets_messages_of_its_own_in_order() {
+    let _alone = alone();
+    let test = here!(a_newcomer_gets_messages_of_its_own_in_order);
+    on_hosts(test, 4, |hosts| {
+        for net in NETS {
+            let file = hosts.home().join("job");
+            let Some(mut command) = pombo_run(hosts, "h0:1,h1:1,h2:1") else {
+                return;
+            };
+            set_task(&mut command, hosts, "newcomer");
+            command.args(["-net", net, "--spare", "1", "--job-file"]);
+            add_program(command.arg(&file));
+            let job = Job::start(&mut command);
+            let asked = hosts.home().join(ASKED);
+            until("they cast", || asked.exists());
+            std::fs::remove_file(asked).expect("it is there");
+            let mut command = hosts.command(3, env!("CARGO_BIN_EXE_pombo"));
+            set_task(&mut command, hosts, "newcomer");
+            add_program(command.arg("join").arg(&file));
+            expect_done(&finish(&mut command), 1);
+            expect_done(&job.finish(), 3);
+        }
+    });
+}
+
+/// The system closes the socket of casts, as it does when its interface goes.
+#[test]
+fn a_failed_device_for_casts_is_an_error_of_its_process() {
+    let _alone = alone();
+    let test = here!(a_failed_device_for_casts_is_an_error_of_its_process);
+    on_hosts(test, 4, |hosts| {
+        let mut closed = String::new();
+        let outcome = run_with(hosts, "broken", || {
+            let mut command = hosts.command(0, "ss");
+            closed = finish(command.args(["-K", "-u", "-a", "src", "239.0.0.0/8"])).out;
+            closed.contains("239.")
+        });
+        let Some(outcome) = outcome else {
+            return eprintln!("SKIPPED {test}: the system closes no socket: {closed}");
+        };
+        let lines = lines(&outcome);
+        let expected = [1, 2, 3].map(|rank| format!("rank {rank}: done"));
+        assert_eq!(lines[1..], expected, "{outcome:?}");
+        assert!(lines[0].contains("device"), "{outcome:?}");
+    });
 }

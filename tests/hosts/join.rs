@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use pombo_job::Joined;
+use pombo_job::{Joined, WorldChannel};
 use pombo_kernel::aspect::Rendezvous;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
 use pombo_kernel::matching::Linear;
@@ -28,7 +28,7 @@ fn pombo(hosts: &Hosts, host: usize) -> Command {
 
 /// Starts a job on host 0, and waits until its file is there.
 fn start(hosts: &Hosts, ranks: &str, spare: &str, program: &str, words: &[&str]) -> (Job, PathBuf) {
-    start_file(hosts, ranks, spare, &example(program), words)
+    start_file(hosts, ranks, spare, &example(program), words, &[])
 }
 
 fn start_file(
@@ -37,9 +37,11 @@ fn start_file(
     spare: &str,
     program: &Path,
     words: &[&str],
+    variables: &[(&str, &Path)],
 ) -> (Job, PathBuf) {
     let file = hosts.home().join("job");
     let mut command = pombo(hosts, 0);
+    command.envs(variables.iter().copied());
     command.args(["run", "-n", ranks, "--spare", spare, "--job-file"]);
     let job = Job::start(command.arg(&file).arg(program).args(words));
     until("the job has its file", || file.exists());
@@ -172,6 +174,9 @@ header! {
 /// send few of them before it hears from the guest.
 const FRAMES: u32 = 1 << 14;
 
+/// Names a file that tells rank 0 to send.
+const GATE: &str = "POMBO_TEST_GATE";
+
 /// Returns the content of a frame.
 fn content(number: u32) -> Vec<u8> {
     let rest = (4..1024).map(|at| (number * 7 + at) as u8);
@@ -189,13 +194,23 @@ fn many_frames_for_one_that_computes() {
         Composition<U32, Rendezvous<1024>, Linear, HeapStorage, Capacities<64, 64, 1024, 2>>;
     let joined = pombo_job::enter::<Nothing, Many, 2>().expect("a job");
     let Joined {
-        channel, launcher, ..
+        channel,
+        hosts,
+        launcher,
     } = joined;
     let comm = Communicator::<Nothing, _, Lent<'_>, Many>::new(channel);
     let mut comm = comm.expect("a channel");
     let channel = comm.channel_mut();
     let (mut next, mut idle) = (0, 0);
     if channel.me() == Peer(0) {
+        if let Some(gate) = std::env::var_os(GATE) {
+            until("a guest is there", || {
+                channel.poll(|_| ()).expect("a channel");
+                channel.has_started(&hosts, Peer(1))
+            });
+            println!("has a guest");
+            until("it may send", || Path::new(&gate).exists());
+        }
         while next < FRAMES {
             match channel.try_send(Peer(1), Cookie::COPY, &[Part::Bytes(&content(next))]) {
                 Ok(_) => (next, idle) = (next + 1, 0),
@@ -232,14 +247,16 @@ fn many_frames_for_one_that_computes() {
     pombo_job::leave(comm, launcher).expect("all has arrived");
 }
 
-/// Starts a job of these programs, and its guest, which computes from here on.
-fn start_many(hosts: &Hosts) -> [Job; 2] {
+/// Starts a job of these programs, and its guest, which computes from here on. The job sends once `gate` is there, if there is
+/// to be one.
+fn start_many(hosts: &Hosts, gate: Option<&Path>) -> [Job; 2] {
     let (_, both) = here!(many_frames_for_one_that_computes)
         .split_once("::")
         .expect("the path of a test");
     let words = ["--exact", both, "--nocapture", "--test-threads=1"];
     let program = std::env::current_exe().expect("this program's path");
-    let (job, file) = start_file(hosts, "1", "1", &program, &words);
+    let gate: Vec<_> = gate.into_iter().map(|gate| (GATE, gate)).collect();
+    let (job, file) = start_file(hosts, "1", "1", &program, &words, &gate);
     let mut guest = Job::start(join(hosts, &file, &program).args(words));
     while !guest.lines(1)[0].ends_with("computes") {}
     [job, guest]
@@ -250,14 +267,8 @@ fn a_guest_that_computes_long_is_not_taken_for_dead() {
     let _alone = alone();
     let test = here!(a_guest_that_computes_long_is_not_taken_for_dead);
     on_hosts(test, 2, |hosts| {
-        let [job, guest] = start_many(hosts);
-        let guest = guest.finish();
-        assert!(
-            guest.code == 0 && guest.out.contains("has taken all\n"),
-            "{guest:?}"
-        );
-        let job = job.finish();
-        assert_eq!((job.code, &*job.err), (0, ""), "{job:?}");
+        let [job, guest] = start_many(hosts, None);
+        expect_many(job, guest);
     });
 }
 
@@ -266,10 +277,112 @@ fn a_guest_that_computes_ends_with_the_launcher() {
     let _alone = alone();
     let test = here!(a_guest_that_computes_ends_with_the_launcher);
     on_hosts(test, 2, |hosts| {
-        let [job, guest] = start_many(hosts);
+        let [job, guest] = start_many(hosts, None);
         // Time for as many frames as can wait.
         thread::sleep(Duration::from_secs(1));
         assert_ends_with_launcher(job, guest);
+    });
+}
+
+/// A stopped process is not given up though others send more to it than its system holds.
+#[test]
+fn who_is_stopped_goes_on_later() {
+    let _alone = alone();
+    on_hosts(here!(who_is_stopped_goes_on_later), 2, |hosts| {
+        let gate = hosts.home().join("gate");
+        let [mut job, guest] = start_many(hosts, Some(&gate));
+        while !job.lines(1)[0].ends_with("has a guest") {}
+        guest.signal(Signal::SIGTSTP);
+        until("it is stopped", || {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", guest.pid()));
+            stat.expect("it is there").contains(") T ")
+        });
+        fs::write(gate, "").expect("room");
+        // Three times as long as the other machine may be silent.
+        thread::sleep(Duration::from_secs(6));
+        guest.signal(Signal::SIGCONT);
+        expect_many(job, guest);
+    });
+}
+
+fn expect_many(job: Job, guest: Job) {
+    let guest = guest.finish();
+    assert!(
+        guest.code == 0 && guest.out.contains("has taken all\n"),
+        "{guest:?}"
+    );
+    let job = job.finish();
+    assert_eq!((job.code, &*job.err), (0, ""), "{job:?}");
+}
+
+/// Returns where a job's file says that others get a place.
+pub(crate) fn addresses(file: &Path) -> Vec<String> {
+    let text = fs::read_to_string(file).expect("the job's file");
+    let (_, rest) = text.split_once("addresses = [").expect("a job's file");
+    let (all, _) = rest.split_once(']').expect("a job's file");
+    all.split(", ")
+        .map(|one| one.trim_matches('"').into())
+        .collect()
+}
+
+/// Opens connections from host 1 to these addresses which say nothing, or nonsense, until it is dropped.
+pub(crate) fn flood(hosts: &Hosts, addresses: &[String]) -> Job {
+    const SCRIPT: &str = "for round in $(seq 60); do for at in \"$@\"; do \
+        exec {new}<>\"/dev/tcp/${at%:*}/${at##*:}\"; \
+        [ $((round % 3)) != 0 ] || echo nonsense-for-$(printf '%64s' $round) >&$new; done; done; \
+        echo open; exec sleep 1000";
+    let mut command = hosts.command(1, "bash");
+    let mut flood = Job::start(command.args(["-c", SCRIPT, "flood"]).args(addresses));
+    assert_eq!(flood.lines(1), ["open"]);
+    flood
+}
+
+#[test]
+fn connections_that_say_nothing_keep_nobody_out() {
+    let _alone = alone();
+    let test = here!(connections_that_say_nothing_keep_nobody_out);
+    on_hosts(test, 2, |hosts| {
+        let (job, file) = start(hosts, "1", "1", "join", &[]);
+        let _flood = flood(hosts, &addresses(&file));
+        let guest = finish(join(hosts, &file, example("join")).arg("Ada"));
+        assert_eq!(
+            (guest.code, &*guest.out),
+            (0, "welcome, Ada\n"),
+            "{guest:?}"
+        );
+        let job = job.finish();
+        assert_eq!((job.code, &*job.err), (0, ""), "{job:?}");
+    });
+}
+
+#[test]
+fn what_cannot_take_part_is_refused_by_name() {
+    let _alone = alone();
+    let test = here!(what_cannot_take_part_is_refused_by_name);
+    on_hosts(test, 2, |hosts| {
+        // Another composition.
+        let (job, file) = start(hosts, "1", "1", "join", &[]);
+        let refused = finish(&mut join(hosts, &file, example("pool")));
+        assert!(
+            refused.code != 0 && refused.err.contains("Fingerprint"),
+            "{refused:?}"
+        );
+        let job = job.finish();
+        assert!(job.out.ends_with("rank 1 has died\n"), "{job:?}");
+
+        // More places than a process of another machine can serve.
+        let file = hosts.home().join("job");
+        let mut command = pombo(hosts, 0);
+        command.args(["run", "-n", "1", "--spare", "256", "--job-file"]);
+        let job = Job::start(command.arg(&file).args(["sleep", "1000"]));
+        until("the job has its file", || file.exists());
+        let refused = finish(&mut join(hosts, &file, "true"));
+        assert!(
+            refused.code == 1 && refused.err.contains("more than 256 places"),
+            "{refused:?}"
+        );
+        job.signal(Signal::SIGTERM);
+        let _ = job.finish();
     });
 }
 

@@ -14,7 +14,7 @@ use pombo_job::group::{
 
 use crate::common::{Hosts, on_hosts};
 use crate::jobs::{alone, pombo_run};
-use crate::join::expect_pi;
+use crate::join::{addresses, expect_pi, flood};
 use crate::support::{Job, assert_ends_with_launcher, assert_gone, example, finish, pombo, until};
 
 const HOSTS: usize = 3;
@@ -24,8 +24,10 @@ const MEMBER: &str = "POMBO_TEST_MEMBER";
 const LONG: Duration = Duration::from_secs(60);
 /// What fits into a frame, and what needs many.
 const LENGTHS: [usize; 2] = [1000, 50_000];
-/// Long enough for a long message to come as a whole.
+/// How often members look at who the others are, and how long they wait for a long message that is to come: one that is not
+/// whole by then is dropped.
 const MOMENT: Duration = Duration::from_millis(200);
+const TRANSFER: Duration = Duration::from_secs(5);
 
 /// No test by itself, but the program of the jobs: joins a group, greets new members, and writes down the members whenever
 /// they change, and whom it has heard. Rank 2 tells all others more than a frame holds when it has heard four, and rank 0
@@ -56,8 +58,12 @@ fn serve(
 ) -> Result<(), GroupError> {
     groups.join(comm, "all", LONG)?;
     let (mut known, mut heard, mut bytes) = (Vec::new(), Vec::new(), vec![0; LENGTHS[1]]);
+    // Those that ranks 0 and 2 send.
+    let mut missing = if me == 0 || me == 2 { 1 } else { 2 };
     loop {
-        match groups.recv(comm, "all", &mut bytes, MOMENT) {
+        let is_awaited = known.len() == 5 && missing > 0;
+        let moment = if is_awaited { TRANSFER } else { MOMENT };
+        match groups.recv(comm, "all", &mut bytes, moment) {
             Ok(message) => {
                 let from = message.from.0;
                 let bytes = &bytes[..message.len];
@@ -65,6 +71,7 @@ fn serve(
                 assert!(bytes.iter().all(|byte| *byte == from as u8));
                 let is_long = bytes.len() == LENGTHS[1];
                 if is_long {
+                    missing -= 1;
                     writeln!(file, "long from {from}").expect("room");
                 } else {
                     heard.push(from);
@@ -334,6 +341,37 @@ fn mailboxes_and_pools_reach_newcomers() {
         );
         let late = finish(pombo(["join"]).arg(&file).arg("true"));
         assert_eq!(late.code, 1, "{late:?}");
+    });
+}
+
+/// Places are given though others open connections and say nothing, and a program of another composition gets none.
+#[test]
+fn places_are_for_those_who_can_take_them() {
+    let _alone = alone();
+    let test = here!(places_are_for_those_who_can_take_them);
+    on_hosts(test, HOSTS, |hosts| {
+        let Some(members) = Members::start(hosts, &[], "h0:1,h1:1", "2") else {
+            return;
+        };
+        let _flood = flood(hosts, &addresses(&members.file));
+        let mut command = on(hosts, 2);
+        let other = finish(command.arg("join").arg(&members.file).arg(example("join")));
+        assert!(
+            other.code != 0 && other.err.contains("Fingerprint"),
+            "{other:?}"
+        );
+        let _guest = members.join(2);
+        until("a newcomer is there", || {
+            members.said(0).contains(", 3]\n") || members.said(0).contains(", 2]\n")
+        });
+        members.end();
+
+        let mut command = run(hosts, "h0:1,h1:1", "300").expect("as before");
+        let refused = finish(command.arg("true"));
+        assert!(
+            refused.code == 1 && refused.err.contains("256"),
+            "{refused:?}"
+        );
     });
 }
 

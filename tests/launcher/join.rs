@@ -116,6 +116,36 @@ fn a_place_that_nobody_could_use_is_free_again() {
     assert_eq!(job.finish().code, 0);
 }
 
+/// Where the system does not tell a launcher which boot this is, processes join its job all the same.
+#[test]
+fn the_boot_may_be_hidden() {
+    let hide = |command: &Command| {
+        let mut hidden = Command::new("unshare");
+        let script = "mount -t tmpfs none /proc/sys/kernel/random && exec \"$@\"";
+        hidden.args(["-Urm", "sh", "-c", script, "hidden"]);
+        hidden.arg(command.get_program()).args(command.get_args());
+        hidden
+    };
+    if finish(&mut hide(&Command::new("true"))).code != 0 {
+        return eprintln!(
+            "SKIPPED the_boot_may_be_hidden: this system mounts nothing without root"
+        );
+    }
+    let file = directory("join-hidden").join("job");
+    let mut command = pombo(["run", "-n", "1", "--spare", "1", "--job-file"]);
+    command.arg(&file).arg(example("join"));
+    let mut job = Job::start(&mut hide(&command));
+    assert_eq!(job.lines(1), ["1 places are free"]);
+    let guest = finish(&mut join(&file, example("join"), "Ada"));
+    assert_eq!(
+        (guest.code, &*guest.out),
+        (0, "welcome, Ada\n"),
+        "{guest:?}"
+    );
+    let job = job.finish();
+    assert_eq!((job.code, &*job.err), (0, ""), "{job:?}");
+}
+
 #[test]
 fn a_killed_guest_ends_alone() {
     let file = directory("join-killed").join("job");

@@ -255,7 +255,7 @@ impl fmt::Display for Error {
             ),
             Error::TooManyRanks { ranks, most } => write!(
                 f,
-                "a job of {ranks} ranks is too large: one machine takes {most}; give a smaller -n"
+                "a job of {ranks} ranks, spare places among them, is too large: {most} are possible; give a smaller -n or --spare"
             ),
             Error::Job(error) => {
                 write!(f, "cannot create the memory of the job: {error}")?;

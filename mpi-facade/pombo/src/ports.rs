@@ -1,5 +1,6 @@
 //! The ports at which processes of other machines can join: `--join-ports` and `POMBO_JOIN_PORTS`.
 
+use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, TcpListener};
 use std::str::FromStr;
@@ -35,6 +36,17 @@ impl Ports {
             }
         }
         Err(last_error)
+    }
+}
+
+/// As it is parsed.
+impl fmt::Display for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ports::Any => f.write_str("any"),
+            Ports::None => f.write_str("none"),
+            Ports::Range(first, last) => write!(f, "{first}:{last}"),
+        }
     }
 }
 
@@ -76,6 +88,9 @@ mod tests {
             ("1:2:3", None),
         ] {
             assert_eq!(text.parse().ok(), ports, "{text}");
+            if let Some(ports) = ports {
+                assert_eq!(ports.to_string().parse(), Ok(ports));
+            }
         }
     }
 

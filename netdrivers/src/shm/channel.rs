@@ -55,7 +55,7 @@ pub struct Shm {
     pub(super) groups: Groups,
     pub(super) pending_reads: PendingReads,
     /// The socket at which this rank sleeps if it waits for a network too.
-    wake_socket: Option<WakeSocket>,
+    pub(super) wake_socket: Option<WakeSocket>,
     /// The last question for which this rank has woken, and the last one that it has answered.
     seen_question: Question,
     answered: Question,
@@ -221,7 +221,7 @@ impl Shm {
 
     #[cold]
     #[inline(never)]
-    fn sleep(&mut self, park: &impl Park, limit: Option<Duration>) {
+    pub(super) fn sleep(&mut self, park: &impl Park, limit: Option<Duration>) {
         let limit = match self.members.max_sleep() {
             u64::MAX => limit,
             most => limit.into_iter().chain([Duration::from_nanos(most)]).min(),

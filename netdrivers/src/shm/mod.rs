@@ -55,6 +55,7 @@ mod streaming_copy;
 mod sync;
 #[cfg(test)]
 mod tests;
+mod wait_for_any;
 mod wait_policy;
 mod wake_socket;
 

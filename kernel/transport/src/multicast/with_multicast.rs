@@ -56,6 +56,8 @@ pub struct WithMulticast<C, G, B> {
 const IDLE_POLL_INTERVAL: u32 = 32;
 /// Number of idle polls after which the channel may sleep, and the groups must be able to wake it.
 const CALM_POLLS: u32 = 50;
+/// Most polls that take what a lost peer has sent: each takes all that the device hands out at once.
+const LAST_POLLS: u32 = 64;
 
 impl<C: Channel, G: Multicast<B>, B: 'static> WithMulticast<C, G, B> {
     /// Creates a channel without groups. The buffers give later groups access to the users' memory.
@@ -138,10 +140,25 @@ impl<C: Channel, G: Multicast<B>, B: 'static> Channel for WithMulticast<C, G, B>
 
     fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         let WithMulticast {
-            channel, groups, ..
+            channel,
+            groups,
+            buffers,
+            error,
+            ..
         } = self;
         let any = channel.poll(|event| {
             if let (Event::PeerLost(peer), Some(groups)) = (&event, groups.as_mut()) {
+                // What it sent to groups before it ended arrives before its loss, as what it sent by the channel does.
+                for _ in 0..LAST_POLLS {
+                    match groups.poll(buffers) {
+                        Ok(true) => {}
+                        Ok(false) => break,
+                        Err(failed) => {
+                            *error = Some(failed);
+                            break;
+                        }
+                    }
+                }
                 groups.declare_lost(*peer);
             }
             f(event);

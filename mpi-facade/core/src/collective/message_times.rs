@@ -103,6 +103,9 @@ impl Knot {
 impl Network for MessageTimes {
     fn message(&self, bytes: usize) -> Hold {
         let [hold, end, _] = self.times(bytes as u64);
+        // Beyond the measured sizes the line may fall below what a send takes, and without that a rank could send at once to
+        // any number of others.
+        let hold = hold.max(1);
         Hold { hold, end }
     }
 
@@ -137,6 +140,8 @@ mod tests {
                 end: 530
             }
         );
+        let falling = MessageTimes::parse("shm 8:20:90:0 16:10:95:0", "shm").expect("times");
+        assert_eq!(falling.message(1000).hold, 1);
         let udp = MessageTimes::parse(TEXT, "udp").expect("times");
         assert_eq!(udp.message(0), Hold { hold: 1, end: 2 });
         assert_eq!(

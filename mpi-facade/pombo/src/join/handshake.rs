@@ -16,7 +16,7 @@ use super::refusal;
 use super::wire::{Wire, watch};
 
 /// The version of this and of what follows stands in it.
-const MAGIC: &[u8; 13] = b"pombo-join-3\n";
+const MAGIC: &[u8; 13] = b"pombo-join-4\n";
 /// Bytes of a nonce and of a proof.
 const BLOCK: usize = 32;
 /// Bytes of the longest line of the launcher.

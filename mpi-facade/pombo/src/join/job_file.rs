@@ -15,12 +15,13 @@ use serde::Deserialize;
 
 use super::Refusal;
 use crate::error::Error;
+use crate::procfs::hostname;
 
 /// Bytes of the key.
 pub(super) const KEY: usize = 32;
 
 /// The version of the file, and of what is said at those sockets.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Most bytes of the file that are read.
 const LONGEST: u64 = 64 << 10;
 /// Most addresses that the file names: with as many it is shorter than what is read of it.
@@ -31,7 +32,7 @@ pub(super) struct JobFile {
     /// The name of the launcher's socket in the abstract namespace, which exists as long as the launcher; empty for a job on
     /// several hosts, whose places are there.
     socket: String,
-    /// The machine that it runs on, by name and by its present boot.
+    /// The machine that it runs on, by name and by its present boot, which is empty where the system does not tell it.
     host: String,
     boot: String,
     /// The addresses at which its launcher listens for other machines, or those of the places of a job on several hosts.
@@ -70,33 +71,27 @@ impl JobFile {
         let (name, key): ([u8; 8], _) = random()
             .and_then(|name| Ok((name, random()?)))
             .map_err(failed)?;
-        JobFile::with(format!("pombo-join-{}", hexadecimal(&name)), addresses, key)
+        let socket = format!("pombo-join-{}", hexadecimal(&name));
+        Ok(JobFile::with(socket, addresses, key))
     }
 
     /// Creates that of a job on several hosts, whose places are at these addresses. The key comes from a secret that these
     /// places know as well.
-    pub(super) fn of_several_hosts(
-        addresses: Vec<FarAddress>,
-        secret: &str,
-    ) -> Result<JobFile, Error> {
+    pub(super) fn of_several_hosts(addresses: Vec<FarAddress>, secret: &str) -> JobFile {
         let key = Blake2s256::new_with_prefix(b"pombo join key ").chain_update(secret);
         JobFile::with(String::new(), addresses, key.finalize().into())
     }
 
-    fn with(
-        socket: String,
-        mut addresses: Vec<FarAddress>,
-        key: [u8; KEY],
-    ) -> Result<JobFile, Error> {
+    fn with(socket: String, mut addresses: Vec<FarAddress>, key: [u8; KEY]) -> JobFile {
         addresses.truncate(MOST_ADDRESSES);
-        Ok(JobFile {
+        JobFile {
             socket,
-            host: of_kernel("hostname")?,
-            boot: of_kernel("random/boot_id")?,
+            host: plain(&hostname()),
+            boot: boot(),
             addresses,
             key,
             owner: geteuid().as_raw(),
-        })
+        }
     }
 
     /// Writes the file for this user alone, in place of an older one.
@@ -169,10 +164,11 @@ impl JobFile {
         })
     }
 
-    /// Returns the name of the launcher's machine if it is another one, or has been started anew.
+    /// Returns the name of the launcher's machine if it is another one, or has been started anew, as far as either tells.
     pub(super) fn other_machine(&self) -> Option<&str> {
-        let is_other = of_kernel("random/boot_id").is_ok_and(|boot| boot != self.boot);
-        is_other.then_some(&self.host)
+        let boot = boot();
+        let are_told = !boot.is_empty() && !self.boot.is_empty();
+        (are_told && boot != self.boot).then_some(&self.host)
     }
 
     /// Returns whether the job is on several hosts: then no place is in memory of the launcher's machine.
@@ -206,13 +202,15 @@ pub(super) fn random<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// Returns a text of this machine's kernel.
-fn of_kernel(name: &str) -> Result<String, Error> {
-    let path = Path::new("/proc/sys/kernel").join(name);
-    let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
-    // A name may hold any bytes; in the file it is between quotes.
+/// Returns a word for this machine's present boot; an empty one where the system hides it.
+fn boot() -> String {
+    plain(&fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default())
+}
+
+/// Returns what of a name can stand between quotes in the file.
+fn plain(text: &str) -> String {
     let plain = |digit: &char| digit.is_alphanumeric() || ".-_".contains(*digit);
-    Ok(text.trim().chars().filter(plain).collect())
+    text.trim().chars().filter(plain).collect()
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -249,6 +247,14 @@ mod tests {
         assert_eq!((&read.socket, read.key), (&file.socket, file.key));
         assert_eq!(read.addresses(), file.addresses());
         assert_eq!(read.other_machine(), None);
+        for (boot, is_other) in [("", false), ("another", true)] {
+            let file = JobFile {
+                boot: boot.into(),
+                ..JobFile::new(Vec::new()).unwrap()
+            };
+            let knows_own = !super::boot().is_empty();
+            assert_eq!(file.other_machine().is_some(), is_other && knows_own);
+        }
         let why = |text: &str| {
             fs::write(&path, text).unwrap();
             match JobFile::read(&path) {
@@ -260,7 +266,7 @@ mod tests {
         let other = whole.replace(&format!("version = {VERSION}"), "version = 99");
         for (wrong, because) in [
             ("", "NotAJobFile"),
-            ("version = 3\nsocket = \"x\"\nkey = \"12\"\n", "NotAJobFile"),
+            ("version = 4\nsocket = \"x\"\nkey = \"12\"\n", "NotAJobFile"),
             ("\u{1}", "NotAJobFile"),
             ("socket = \"x\"\nkey = \"12\"\n", "OtherVersion"),
             (&other, "OtherVersion"),

@@ -18,7 +18,7 @@ pub(super) enum Said<'a> {
 pub(super) struct Waits {
     /// The connection to the mirror, if it still says something; else negative.
     pub(super) heard: RawFd,
-    /// The same connection, if something waits to be sent; else negative.
+    /// The same connection, if something waits for room in the system; else negative.
     pub(super) full: RawFd,
     /// Whether what comes for the program can be taken.
     pub(super) may_poll: bool,

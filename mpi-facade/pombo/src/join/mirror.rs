@@ -11,14 +11,13 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
 
-use nix::poll::{PollFd, PollFlags, ppoll};
 use pombo_kernel::Peer;
-use pombo_kernel::channel::{Arrival, Channel, Event};
+use pombo_kernel::channel::{Arrival, Channel, Event, WaitSet};
 use pombo_netdrivers::shm::{FRAME_LIMIT, FRAMES_PER_POLL, RankState, Segment, Shm};
 
 use super::Refusal;
@@ -32,9 +31,9 @@ use crate::ports::MOST_PLACES;
 
 /// The most that the frames cost which one poll of the launcher's side takes: of all its peers.
 const POLL: usize = FRAMES_PER_POLL * cost(FRAME_LIMIT);
-/// The shortest and the longest sleep of an idle mirror, in µs: the program's frames do not wake it. Each is twice the one
-/// before.
-const SLEEPS: (u64, u64) = (50, 2000);
+/// The longest sleep while nothing wakes for what it is waiting for: until the first process of the job is there, that the
+/// program attaches; while frames of a process have to stay in its ring, that the program makes room.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// Asks the launcher of a job on another machine for a place.
 pub(super) fn ask(file: &JobFile) -> Result<Place, Refusal> {
@@ -161,14 +160,10 @@ impl Mirror {
     }
 
     fn run(mut self) {
-        let mut sleep = SLEEPS.0;
         let over = loop {
             match self.turn() {
-                Ok(Some(true)) => sleep = SLEEPS.0,
-                Ok(Some(false)) => {
-                    self.sleep(sleep);
-                    sleep = (sleep * 2).min(SLEEPS.1);
-                }
+                Ok(Some(true)) => {}
+                Ok(Some(false)) => self.sleep(),
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
             }
@@ -365,13 +360,32 @@ impl Mirror {
         matches!((&self.join).read(&mut [0]), Ok(0))
     }
 
-    fn sleep(&self, microseconds: u64) {
-        let mut wire = PollFlags::POLLIN;
-        if self.wire.is_waiting() {
-            wire |= PollFlags::POLLOUT;
+    /// Sleeps until something may have come.
+    fn sleep(&mut self) {
+        let wire = self.wire.as_fd().as_raw_fd();
+        // An end that has been seen would be seen again and again.
+        let program = match self.has_ended() {
+            false => self.join.as_raw_fd(),
+            true => -1,
+        };
+        let set = WaitSet::readable([wire, program]).writable(self.wire.is_full(), [wire]);
+        let may_send = self.wire.has_room();
+        let (mut waiting, mut looks) = (Vec::new(), program < 0 && self.end.is_none());
+        for other in &mut self.others {
+            match &mut other.shm {
+                Some(shm) if may_send && other.under_way < WINDOW => waiting.push(shm),
+                Some(_) => looks |= !other.frames.is_empty(),
+                None => {}
+            }
         }
-        let mut all = [PollFd::new(self.wire.as_fd(), wire)];
-        let time = Duration::from_micros(microseconds);
-        let _ = ppoll(&mut all, Some(time.into()), None);
+        looks |= waiting.is_empty() && self.end.is_none();
+        Shm::wait_for_any(
+            &mut waiting,
+            if looks {
+                set.at_most(LOOK.as_nanos() as u64)
+            } else {
+                set
+            },
+        );
     }
 }

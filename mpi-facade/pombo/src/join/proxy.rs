@@ -6,7 +6,7 @@
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
-//! | bytes to the other machine that the system does not take | 256 KiB and a poll | the senders' rings fill |
+//! | bytes to the other machine that it has not read | 384 KiB and a poll | the senders' rings fill |
 //! | frames to the program that it does not take | 256 KiB and a poll | the senders' rings fill |
 //! | frames to each process of the job that does not take them | 64 KiB and a poll | the mirror leaves them in its ring |
 //!
@@ -286,7 +286,7 @@ impl<S: JobSide> Proxy<'_, S> {
         let wire = self.wire.as_fd().as_raw_fd();
         let waits = Waits {
             heard: if self.is_heard { wire } else { -1 },
-            full: if self.wire.is_waiting() { wire } else { -1 },
+            full: if self.wire.is_full() { wire } else { -1 },
             may_poll: self.may_poll(),
             has_frames: self.has_frames(),
         };

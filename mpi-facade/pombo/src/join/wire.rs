@@ -4,6 +4,14 @@
 //! A record is its length, a tag, a kind, a place, a number, and the bytes of a frame. The tag (SipHash-2-4) covers the rest
 //! and the record's number, under a key of this connection and direction; so nothing is forged, changed, left out, or
 //! repeated. Whoever listens can read the frames.
+//!
+//! | bound | | at the bound |
+//! | --- | --- | --- |
+//! | bytes that the other side has not read | 128 KiB and a record | records wait here |
+//! | bytes of records that wait | 256 KiB and a poll | frames wait where they are |
+//!
+//! Either side says what it has read, so never more is sent than its system holds: while a process is stopped its system
+//! answers for it, and would be given up only if it had no room.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -30,6 +38,8 @@ pub(super) enum Kind {
     Attached,
     /// The program that joined has ended; the number tells whether in good order.
     Left,
+    /// So many bytes of the connection have been read. [`Wire`] says and takes it.
+    Read,
 }
 
 /// A record.
@@ -50,6 +60,13 @@ const FIELDS: usize = 11;
 const READ: usize = 64 << 10;
 /// Bytes that may wait to be sent before frames wait where they are.
 const MOST_WAITING: usize = 256 << 10;
+/// Bytes that are sent before the other side has said that it has read them.
+const MOST_UNREAD: u64 = 128 << 10;
+/// Bytes after which it says so.
+const REPORT: u64 = MOST_UNREAD / 4;
+/// Bytes that the system is asked to hold for a side that does not read: it grants up to twice as many, and needs some of
+/// them itself.
+const RECEIVE_BUFFER: usize = 2 * MOST_UNREAD as usize;
 
 /// What the frames to a process may [`cost`] that the mirror sends before it hears that they were passed on.
 pub(super) const WINDOW: usize = 64 << 10;
@@ -69,8 +86,17 @@ pub(super) struct Wire {
     stream: TcpStream,
     /// Of what is sent, and of what is received; each has the number of the next record.
     keys: [Key; 2],
+    /// Records that wait until the other side has read more; they have no tags yet.
     waiting: Vec<u8>,
+    /// What is being sent.
+    sending: Vec<u8>,
     received: Vec<u8>,
+    /// How many bytes this side has begun to send, and how many of these the other side has read.
+    sent: u64,
+    read_there: u64,
+    /// How many bytes this side has read, and how many it has reported.
+    read: u64,
+    reported: u64,
 }
 
 impl Wire {
@@ -88,7 +114,12 @@ impl Wire {
             stream,
             keys: [key(own), key(other)],
             waiting: Vec::new(),
+            sending: Vec::new(),
             received: Vec::new(),
+            sent: 0,
+            read_there: 0,
+            read: 0,
+            reported: 0,
         })
     }
 
@@ -97,9 +128,14 @@ impl Wire {
         self.waiting.len() < MOST_WAITING
     }
 
-    /// Returns whether something waits to be sent.
+    /// Returns whether something has not been sent.
     pub(super) fn is_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+        !(self.waiting.is_empty() && self.sending.is_empty())
+    }
+
+    /// Returns whether something could be sent if the system had room.
+    pub(super) fn is_full(&self) -> bool {
+        !self.sending.is_empty()
     }
 
     /// Adds a record without a frame.
@@ -116,21 +152,18 @@ impl Wire {
     /// Adds a record with the frame that `write` appends.
     fn add(&mut self, kind: Kind, place: usize, number: u64, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.waiting.len();
-        self.waiting.extend([0; LENGTH + TAG]);
-        self.waiting.push(kind as u8);
-        self.waiting.extend((place as u16).to_le_bytes());
-        self.waiting.extend(number.to_le_bytes());
+        add_record(&mut self.waiting, kind, place, number);
         write(&mut self.waiting);
-        let (head, body) = self.waiting[start..].split_at_mut(LENGTH + TAG);
-        head[..LENGTH].copy_from_slice(&(body.len() as u32).to_le_bytes());
-        head[LENGTH..].copy_from_slice(&next_tag(&mut self.keys[0], body));
+        let body = self.waiting.len() - start - LENGTH - TAG;
+        self.waiting[start..start + LENGTH].copy_from_slice(&(body as u32).to_le_bytes());
     }
 
-    /// Sends what the system takes. Returns whether it took anything.
+    /// Sends what the other side has room for, and the system takes. Returns whether it took anything.
     pub(super) fn flush(&mut self) -> io::Result<bool> {
+        self.seal_some();
         let mut taken = 0;
-        while taken < self.waiting.len() {
-            match self.stream.write(&self.waiting[taken..]) {
+        while taken < self.sending.len() {
+            match self.stream.write(&self.sending[taken..]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(bytes) => taken += bytes,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -138,8 +171,41 @@ impl Wire {
                 Err(error) => return Err(error),
             }
         }
-        self.waiting.drain(..taken);
+        self.sending.drain(..taken);
         Ok(taken > 0)
+    }
+
+    /// Moves records to what is being sent, as far as the other side has room.
+    fn seal_some(&mut self) {
+        if self.read - self.reported >= REPORT {
+            // It waits for nothing: else both sides could wait for each other's.
+            self.reported = self.read;
+            let mut record = Vec::new();
+            add_record(&mut record, Kind::Read, 0, self.read);
+            record[..LENGTH].copy_from_slice(&(FIELDS as u32).to_le_bytes());
+            self.seal(&record);
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let mut rest = &waiting[..];
+        while let Some(len) = rest.first_chunk().map(length)
+            && self.sent - self.read_there < MOST_UNREAD
+        {
+            let (record, more) = rest.split_at(LENGTH + TAG + len);
+            self.seal(record);
+            rest = more;
+        }
+        let done = waiting.len() - rest.len();
+        self.waiting = waiting;
+        self.waiting.drain(..done);
+    }
+
+    /// Adds a record with its tag to what is being sent.
+    fn seal(&mut self, record: &[u8]) {
+        let (head, body) = record.split_at(LENGTH + TAG);
+        self.sending.extend(&head[..LENGTH]);
+        self.sending.extend(next_tag(&mut self.keys[0], body));
+        self.sending.extend(body);
+        self.sent += record.len() as u64;
     }
 
     /// Receives what has come, if the records before have been taken. Returns false at the end.
@@ -153,7 +219,10 @@ impl Wire {
         self.received
             .truncate(len + got.as_ref().copied().unwrap_or(0));
         match got {
-            Ok(bytes) => Ok(bytes > 0),
+            Ok(bytes) => {
+                self.read += bytes as u64;
+                Ok(bytes > 0)
+            }
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock | ErrorKind::Interrupted => Ok(true),
                 _ => Err(error),
@@ -172,6 +241,19 @@ impl Wire {
     /// # Errors
     /// It is none of the other side: the connection is of no use any more.
     pub(super) fn next(&mut self) -> io::Result<Option<Record>> {
+        while let Some(record) = self.next_of_any()? {
+            if record.kind != Kind::Read {
+                return Ok(Some(record));
+            }
+            if !(self.read_there..=self.sent).contains(&record.number) {
+                return Err(ErrorKind::InvalidData.into());
+            }
+            self.read_there = record.number;
+        }
+        Ok(None)
+    }
+
+    fn next_of_any(&mut self) -> io::Result<Option<Record>> {
         let Some(len) = self.received.first_chunk().map(length) else {
             return Ok(None);
         };
@@ -213,8 +295,8 @@ impl AsFd for Wire {
 
 impl Kind {
     fn of(byte: u8) -> Option<Kind> {
-        use Kind::{Attached, Frame, Left, Lost, Passed, Started};
-        let all = [Started, Frame, Passed, Lost, Attached, Left];
+        use Kind::{Attached, Frame, Left, Lost, Passed, Read, Started};
+        let all = [Started, Frame, Passed, Lost, Attached, Left, Read];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }
 }
@@ -244,8 +326,9 @@ impl End {
 }
 
 /// Makes the system give the connection up when the other machine has not answered for so long as POMBO_HOST_TIMEOUT says, by
-/// the same times as ranks on several hosts.
+/// the same times as ranks on several hosts, and hold what this side may leave unread.
 pub(super) fn watch(stream: &TcpStream) -> io::Result<()> {
+    setsockopt(stream, sockopt::RcvBuf, &RECEIVE_BUFFER)?;
     let seconds = HOST_TIMEOUT.number().map_err(io::Error::other)? as u32;
     setsockopt(stream, sockopt::KeepAlive, &true)?;
     setsockopt(stream, sockopt::TcpKeepIdle, &(seconds * 2 / 5).max(1))?;
@@ -256,6 +339,14 @@ pub(super) fn watch(stream: &TcpStream) -> io::Result<()> {
         sockopt::TcpUserTimeout,
         &(seconds * 1000),
     )?)
+}
+
+/// Appends a record without its length, tag, and frame.
+fn add_record(to: &mut Vec<u8>, kind: Kind, place: usize, number: u64) {
+    to.extend([0; LENGTH + TAG]);
+    to.push(kind as u8);
+    to.extend((place as u16).to_le_bytes());
+    to.extend(number.to_le_bytes());
 }
 
 fn length(bytes: &[u8; LENGTH]) -> usize {
@@ -288,7 +379,8 @@ mod tests {
             wire.add(Kind::Frame, 300, number, |to| to.extend([number as u8; 9]));
             ends.push(wire.waiting.len());
         }
-        (wire.waiting, ends)
+        wire.seal_some();
+        (wire.sending, ends)
     }
 
     /// Returns the records that the other side reads before it finds an invalid one, and whether it has found one.
@@ -353,5 +445,41 @@ mod tests {
             assert!(read.len() == 1 && is_noticed);
         }
         assert!(read(&bytes, 8).1);
+    }
+
+    /// A side that reads nothing gets no more than its system holds; when it reads again nothing is missing, in either
+    /// direction.
+    #[test]
+    fn who_does_not_read_is_not_sent_more_than_there_is_room_for() {
+        const FRAMES: u64 = 4000;
+        let [one, other] = pair();
+        watch(&one).unwrap();
+        watch(&other).unwrap();
+        let wires = [(one, true), (other, false)];
+        let mut wires = wires.map(|(stream, first)| Wire::new(stream, [7; 16], first).unwrap());
+        let (mut added, mut taken) = ([0; 2], [0; 2]);
+        let mut turn = |wire: &mut Wire, at: usize, reads: bool| {
+            while added[at] < FRAMES && wire.has_room() {
+                wire.add_frame(0, &[added[at] as u8; 1000]);
+                added[at] += 1;
+            }
+            while reads && wire.receive().unwrap() {
+                let Some(record) = wire.next().unwrap() else {
+                    break;
+                };
+                assert_eq!(record.frame, [taken[at] as u8; 1000]);
+                taken[at] += 1;
+            }
+            wire.flush().unwrap();
+            taken.iter().all(|taken| *taken == FRAMES)
+        };
+        for _ in 0..100 {
+            turn(&mut wires[0], 0, true);
+            assert!(!wires[0].is_full(), "the system has no room");
+        }
+        assert!(wires[0].sent >= MOST_UNREAD && wires[0].is_waiting());
+        while !turn(&mut wires[0], 0, true) {
+            turn(&mut wires[1], 1, true);
+        }
     }
 }

@@ -51,7 +51,7 @@ pub(crate) struct Request {
     /// The file by which they do.
     pub(crate) job_file: Option<PathBuf>,
     /// The ports at which they do from other machines, as the user has said.
-    pub(crate) join_ports: Option<String>,
+    pub(crate) join_ports: Option<Ports>,
     /// The number of ranks on each host.
     pub(crate) per_host: Option<usize>,
     /// For the launcher that starts ranks on other hosts, as it spells them.
@@ -216,7 +216,7 @@ struct Options {
     /// The ports at which processes of other machines join: any, none, one, or a range such as 5000:5010 [default:
     /// $POMBO_JOIN_PORTS, else any]
     #[arg(long = "join-ports", value_name = "PORTS", requires = "spare", value_parser = join_ports)]
-    join_ports: Option<String>,
+    join_ports: Option<Ports>,
 
     /// The program, looked up in PATH if it has no slash, and its arguments
     #[arg(value_name = "PROGRAM AND ARGUMENTS")]
@@ -245,8 +245,7 @@ pub(crate) fn parse(name: &str, arguments: &[OsString]) -> Result<Request, Error
 impl Request {
     /// Returns the ports at which processes of other machines join.
     pub(crate) fn join_ports(&self) -> Result<Ports, Error> {
-        let said = self.join_ports.as_ref().and_then(|text| text.parse().ok());
-        said.map_or_else(ports_of_environment, Ok)
+        self.join_ports.map_or_else(ports_of_environment, Ok)
     }
 }
 
@@ -321,7 +320,7 @@ impl Parser<'_> {
             request.stats |= options.stats;
             request.spare = options.spare.unwrap_or(request.spare);
             request.job_file = request.job_file.take().or(options.job_file.clone());
-            request.join_ports = request.join_ports.take().or(options.join_ports.clone());
+            request.join_ports = request.join_ports.or(options.join_ports);
             request.hosts = request.hosts.take().or(options.hosts());
             if options.verbose {
                 self.everywhere
@@ -430,11 +429,8 @@ fn places(text: &str) -> Result<usize, String> {
     places.ok_or_else(|| "give a whole number, 1 or more".into())
 }
 
-fn join_ports(text: &str) -> Result<String, String> {
-    let parsed = text.parse::<Ports>();
-    parsed
-        .map(|_| text.into())
-        .map_err(|()| format!("give {PORTS_MUST}"))
+fn join_ports(text: &str) -> Result<Ports, String> {
+    text.parse().map_err(|()| format!("give {PORTS_MUST}"))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -68,7 +68,7 @@ pub(crate) fn launch(request: &Request, hosts: &Hosts) -> Result<u8, Error> {
         command.env(TIMEOUT, time.as_secs_f64().ceil().to_string());
     }
     if let Some(ports) = &request.join_ports {
-        command.env(JOIN_PORTS.name(), ports);
+        command.env(JOIN_PORTS.name(), ports.to_string());
     }
     if request.report_bindings {
         warn(

@@ -10,7 +10,8 @@
 //! process ended before it has told its address.
 //!
 //! Messages to a member come in order: one of its own names how many casts its sender has sent before, and waits for
-//! those; and no cast leaves before such messages have arrived.
+//! those; and no cast leaves before such messages have arrived. Where those casts do not come any more, as their sender has
+//! ended, the message is dropped as they are.
 
 use super::directory::Directory;
 use super::frame::{AgreementHeader, GroupHeader};
@@ -108,7 +109,7 @@ impl CastService {
         let header = AgreementHeader::address();
         while let Some((from, len)) = ports.next_of_agreement(header, &mut address)? {
             if self.others.contains(from) && len == address.len() {
-                self.on_address(from, address);
+                self.on_address(ports, from, address);
             }
         }
         for peer in self.others.without(self.told).iter() {
@@ -161,16 +162,26 @@ impl CastService {
         }
     }
 
-    fn on_address(&mut self, from: Peer, address: MulticastAddress) {
+    fn on_address(
+        &mut self,
+        ports: &mut (dyn ScopedPorts<'_> + '_),
+        from: Peer,
+        address: MulticastAddress,
+    ) {
         self.addresses[from.index()] = address;
         self.known.insert(from);
-        if address == MulticastAddress::default() {
-            match self.stage {
-                Stage::Exchange(_) => self.withdraw(),
-                // Others may have heard of this process that it has the group open.
-                Stage::Trial => self.stage = Stage::Receiving,
-                _ => {}
-            }
+        if address != MulticastAddress::default() {
+            return;
+        }
+        match self.stage {
+            Stage::Exchange(_) => return self.withdraw(),
+            // Others may have heard of this process that it has the group open.
+            Stage::Trial => self.stage = Stage::Receiving,
+            _ => {}
+        }
+        // It never has the groups open: nobody waits for its answers.
+        if let Some(groups) = groups_of(ports) {
+            groups.declare_lost(from);
         }
     }
 
@@ -332,28 +343,34 @@ impl CastService {
         Ok(None)
     }
 
-    /// Returns whether a message to a member waits for casts of its sender.
-    pub(super) fn hold_back(
+    /// Returns what to do with a message to a member that its view permits to hand out: it waits for the casts that its
+    /// sender has sent before.
+    pub(super) fn delivery(
         &self,
         ports: &mut (dyn ScopedPorts<'_> + '_),
         directory: &Directory,
         header: &GroupHeader,
         from: Peer,
-    ) -> bool {
+    ) -> Delivery {
         if !self.is_open() || !self.remote.contains(from) {
-            return false;
+            return Delivery::Deliver;
         }
         let Some(groups) = groups_of(ports) else {
-            return false;
+            return Delivery::Deliver;
         };
         let before = header.number.get();
         let arrived = groups.arrived(CASTS, from);
-        // What a lost sender's casts lack does not come any more.
-        if arrived.is_ok_and(|arrived| arrived < before) && ports.lost(from).is_none() {
-            return true;
+        let lacks_casts = arrived.is_ok_and(|arrived| arrived < before);
+        if lacks_casts && ports.lost(from).is_none() {
+            return Delivery::Later;
         }
         let first = self.first_of(ports, directory, header.group.get(), from);
-        first.is_some_and(|(number, _)| number < before)
+        match first {
+            Some((number, _)) if number < before => Delivery::Later,
+            // What a lost sender's casts lack does not come any more.
+            _ if lacks_casts => Delivery::Drop,
+            _ => Delivery::Deliver,
+        }
     }
 
     /// Takes a cast that was found; returns its length in bytes.

@@ -1,6 +1,6 @@
 //! The place of `casts` in a library for one host: shared memory needs none.
 
-use super::directory::Directory;
+use super::directory::{Delivery, Directory};
 use super::frame::GroupHeader;
 use super::ports::ScopedPorts;
 use super::processes::Processes;
@@ -62,14 +62,14 @@ impl CastService {
         Ok(None)
     }
 
-    pub(super) fn hold_back(
+    pub(super) fn delivery(
         &self,
         _: Ports<'_, '_>,
         _: &Directory,
         _: &GroupHeader,
         _: Peer,
-    ) -> bool {
-        false
+    ) -> Delivery {
+        Delivery::Deliver
     }
 
     pub(super) fn take(

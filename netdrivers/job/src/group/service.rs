@@ -444,12 +444,14 @@ impl Groups {
         let (directory, me) = (self.agreement.directory(), self.agreement.me());
         while let Some((header, from)) = ports.probe(GroupHeader::of_group(group))? {
             let pattern = Select::from(Exact(header)).from_peer(from);
-            match directory.delivery(me, group, header.view.get()) {
+            let delivery = match directory.delivery(me, group, header.view.get()) {
+                Delivery::Deliver => self.casts.delivery(ports, directory, &header, from),
+                other => other,
+            };
+            match delivery {
                 Delivery::Drop => ports.drop_message(pattern)?,
-                Delivery::Deliver if !self.casts.hold_back(ports, directory, &header, from) => {
-                    return Ok(Some((Found::Message(pattern), from)));
-                }
-                Delivery::Deliver | Delivery::Later => break,
+                Delivery::Deliver => return Ok(Some((Found::Message(pattern), from))),
+                Delivery::Later => break,
             }
         }
         Ok(None)

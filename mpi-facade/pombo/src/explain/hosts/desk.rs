@@ -228,6 +228,7 @@ impl Desk {
         let question = Question {
             number: self.number,
             patience_ms: patience.as_millis() as u64,
+            counts_programs: self.missing_places > 0,
         };
         let earlier = self.round.take();
         let was_wanted = earlier.as_ref().is_some_and(|round| round.is_wanted);

@@ -44,6 +44,8 @@ pub(super) struct Question {
     pub(super) number: u64,
     /// How long ranks that wait may take to answer.
     pub(super) patience_ms: u64,
+    /// Whether to look for programs: while places wait for the job to begin.
+    pub(super) counts_programs: bool,
 }
 
 /// A reporter's answer.
@@ -51,7 +53,8 @@ pub(super) struct Question {
 pub(crate) struct Answer {
     pub(super) number: u64,
     pub(super) ranks: Vec<RankReport>,
-    /// The number of ranks that Hydra has started on this host, places among them, and whether a program lives.
+    /// The number of ranks that Hydra has started on this host, places among them, and whether a program lives; true if that
+    /// was not asked.
     pub(super) started: usize,
     pub(super) has_program: bool,
 }

@@ -11,7 +11,6 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use nix::unistd::{close, setsid};
-use pombo_job::settings::spare_places;
 
 use super::process_tree::{self, HostMemory};
 use super::protocol::{Answer, HELLO_TIMEOUT, Hello, Lines, Placed, Question, send};
@@ -134,7 +133,7 @@ fn report(stream: &TcpStream, proxy: u32) -> io::Result<()> {
             number: question.number,
             ranks: ask(&memories, Duration::from_millis(question.patience_ms)),
             started: ranks_here,
-            has_program: spare_places() == 0 || process_tree::has_program(proxy),
+            has_program: !question.counts_programs || process_tree::has_program(proxy),
         };
         send(stream, &answer)?;
     }
