@@ -17,7 +17,7 @@ use core::ops::Range;
 use pombo_kernel::memory::Part;
 
 use super::sync::{AtomicU64, Ordering};
-use crate::tuning::FAST_PATHS;
+use crate::tuning::{BURST_FRAME, FAST_PATHS};
 
 /// The memory of a ring, initially zero.
 pub(super) trait GranuleAccess {
@@ -352,6 +352,8 @@ pub(super) struct Consumer<S> {
     position: u64,
     /// Number of successive frames without an empty ring in between.
     streak: u32,
+    /// Number of frames of a burst so far, from [`BURST_FRAME`] bytes on, and long ones; the owner begins it anew.
+    pub(super) burst: u32,
 }
 
 impl<S: GranuleAccess> Consumer<S> {
@@ -360,6 +362,7 @@ impl<S: GranuleAccess> Consumer<S> {
             memory,
             position: 0,
             streak: 0,
+            burst: 0,
         }
     }
 
@@ -380,7 +383,7 @@ impl<S: GranuleAccess> Consumer<S> {
             self.memory
                 .read(self.granule(), len, |bytes| f(bytes, other & INVITES))
         };
-        self.advance(granules(len));
+        self.pass(len, false);
         true
     }
 
@@ -406,7 +409,7 @@ impl<S: GranuleAccess> Consumer<S> {
             self.memory
                 .read(self.granule(), len, |bytes| f(bytes, flags))
         };
-        self.advance(granules(len));
+        self.pass(len, flags & LONG != 0);
         Ok(true)
     }
 
@@ -512,6 +515,16 @@ impl<S: GranuleAccess> Consumer<S> {
         }
         self.advance(gap);
         Ok(())
+    }
+
+    /// Frees the room of a frame of `len` bytes.
+    #[inline(always)]
+    fn pass(&mut self, len: usize, is_long: bool) {
+        if FAST_PATHS {
+            let counts = is_long || len >= BURST_FRAME;
+            self.burst = self.burst.saturating_add(u32::from(counts));
+        }
+        self.advance(granules(len));
     }
 
     #[inline]
