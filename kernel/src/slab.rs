@@ -47,7 +47,7 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
     }
 
     /// Adds a free entry.
-    #[inline]
+    #[inline(never)]
     fn grow(&mut self) -> Option<()> {
         let (index, prev, next) = (self.end(), NONE, NONE);
         let value = None;
@@ -161,6 +161,29 @@ impl Queue {
         }
     }
 
+    /// Inserts an entry at the end of the queue and returns its index; returns `None` if the table is full.
+    #[inline(always)]
+    pub(crate) fn append<T, A: Slice<Entry<T>>>(
+        &mut self,
+        slab: &mut Slab<T, A>,
+        value: T,
+    ) -> Option<u32> {
+        if slab.free == NONE {
+            slab.grow()?;
+        }
+        let (index, tail) = (slab.free, self.tail);
+        let entry = slab.link(index)?;
+        let free = core::mem::replace(&mut entry.next, NONE);
+        (entry.prev, entry.value) = (tail, Some(value));
+        (slab.free, slab.used) = (free, slab.used + 1);
+        self.tail = index;
+        match slab.link(tail) {
+            Some(last) => last.next = index,
+            None => self.head = index,
+        }
+        Some(index)
+    }
+
     /// Removes the first entry from the queue and from the table, if `wanted` holds for it.
     #[inline(always)]
     pub(crate) fn pop_if<T, A: Slice<Entry<T>>>(
@@ -216,6 +239,8 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Act {
         Insert,
+        Append(usize),
+        PopIf(usize, u32),
         Remove(usize),
         Push(usize, usize),
         Unlink(usize, usize),
@@ -224,6 +249,8 @@ mod tests {
     fn act() -> impl Strategy<Value = Act> {
         prop_oneof![
             Just(Act::Insert),
+            (0..2usize).prop_map(Act::Append),
+            (0..2usize, 0..200u32).prop_map(|(queue, limit)| Act::PopIf(queue, limit)),
             (0..BOUND).prop_map(Act::Remove),
             (0..2usize, 0..BOUND).prop_map(|(queue, nth)| Act::Push(queue, nth)),
             (0..2usize, 0..BOUND).prop_map(|(queue, nth)| Act::Unlink(queue, nth)),
@@ -243,6 +270,26 @@ mod tests {
                         assert_eq!(slab.get(index), Some(&value));
                     }
                     None => assert_eq!(used, BOUND),
+                }
+            }
+            Act::Append(queue) => {
+                let used = model.loose.len() + model.queues[0].len() + model.queues[1].len();
+                match queues[queue].append(slab, value) {
+                    Some(index) => {
+                        assert!(used < BOUND);
+                        model.queues[queue].push(index);
+                        assert_eq!(slab.get(index), Some(&value));
+                    }
+                    None => assert_eq!(used, BOUND),
+                }
+            }
+            Act::PopIf(queue, limit) => {
+                let first = model.queues[queue].first().copied();
+                let wanted = first.filter(|&index| slab.get(index).is_some_and(|it| *it < limit));
+                let expected = wanted.and_then(|index| slab.get(index).copied());
+                assert_eq!(queues[queue].pop_if(slab, |it| *it < limit), expected);
+                if wanted.is_some() {
+                    model.queues[queue].remove(0);
                 }
             }
             Act::Remove(nth) if nth < model.loose.len() => {

@@ -42,9 +42,7 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
 
     #[inline]
     pub(super) fn append(&mut self, item: T) -> Option<u32> {
-        let place = self.slab.insert(item)?;
-        self.order.push(&mut self.slab, place);
-        Some(place)
+        self.order.append(&mut self.slab, item)
     }
 
     /// Takes the first entry out if `wanted` is true for it.

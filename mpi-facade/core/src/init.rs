@@ -82,6 +82,7 @@ fn configure(channel: &mut JobChannel) -> Result<(Limits, bool), JobError> {
         memory.disable_ring_restart();
     }
     memory.set_mail(settings::SHM_MAIL.switch()?);
+    memory.set_burst_pause(settings::SHM_BURST_PAUSE.switch()?);
     let limits = Limits {
         credit: Some(settings::UNEXPECTED_CREDIT.number()? as u32),
         // Without rendezvous a lower limit would refuse messages.

@@ -9,8 +9,8 @@ pub use former::FORMER_NAMES;
 pub(crate) use table::single_copy;
 pub use table::{
     ADAPTIVE_EVERY, ADAPTIVE_THRESHOLD, DIRECT_RECEIVE, EAGER_LIMIT, MEANINGS, NETWORK_TIMES,
-    PROGRESS_THREAD, SEND_BUFFER_BYTES, SHM_MAIL, SHM_RING_RESTART, SHM_SINGLE_COPY, SITES,
-    UNEXPECTED_CREDIT, VARIABLES,
+    PROGRESS_THREAD, SEND_BUFFER_BYTES, SHM_BURST_PAUSE, SHM_MAIL, SHM_RING_RESTART,
+    SHM_SINGLE_COPY, SITES, UNEXPECTED_CREDIT, VARIABLES,
 };
 
 use crate::collective::{self, Selection};
@@ -157,6 +157,7 @@ mod tests {
             SHM_SINGLE_COPY,
             DIRECT_RECEIVE,
             SHM_MAIL,
+            SHM_BURST_PAUSE,
             PROGRESS_THREAD,
             RANK,
             SIZE,

@@ -27,7 +27,7 @@ use crate::tuning::{
     BACKOFF_SLEEP, FAST_PATHS, LONG_FRAME, LOOKS_PER_POLL, MAX_SOCKET_SLEEP,
     POLLS_PER_PROCESS_CHECK, SHORT_SLEEP,
 };
-use crate::wait::clock::MailTiming;
+use crate::wait::clock::LookTiming;
 use crate::wait::yield_policy::YieldPolicy;
 use crate::wait::{self, WaitPolicy, WaitStep};
 
@@ -51,7 +51,7 @@ pub struct Shm {
     invitations: u32,
     /// The longest frame in bytes.
     limit: u32,
-    mail_timing: MailTiming,
+    pub(super) timing: LookTiming,
     pub(super) groups: Groups,
     pub(super) pending_reads: PendingReads,
     /// The socket at which this rank sleeps if it waits for a network too.
@@ -98,9 +98,9 @@ impl Shm {
             idle_polls: 0,
             invitations: MAIL_LINES,
             limit: segment.frame_limit() as u32,
-            mail_timing: match FAST_PATHS {
-                true => MailTiming::measure(),
-                false => MailTiming::default(),
+            timing: match FAST_PATHS {
+                true => LookTiming::measure(),
+                false => LookTiming::default(),
             },
             groups: Groups::default(),
             pending_reads: PendingReads::default(),
@@ -142,6 +142,14 @@ impl Shm {
     /// is quicker. It is for a caller that has not sent yet.
     pub fn set_mail(&mut self, on: bool) {
         self.invitations = if on { MAIL_LINES } else { 0 };
+    }
+
+    /// Sets whether this rank, once it has caught up with a burst of messages, lets the peer write on for a moment before it
+    /// looks for the next one: see [`BURST_PAUSE`](crate::tuning::BURST_PAUSE).
+    pub fn set_burst_pause(&mut self, on: bool) {
+        if !on {
+            self.timing.burst = 0;
+        }
     }
 
     /// Returns the number of idle polls in a row after which a wait sleeps.
@@ -267,7 +275,7 @@ impl Shm {
         }
     }
 
-    fn has_pending(&self) -> bool {
+    pub(super) fn has_pending(&self) -> bool {
         let of = |rank: &u16| &self.connections[usize::from(*rank)];
         self.members.has_changed()
             || self.seen_question != self.members.segment.question()
@@ -328,7 +336,7 @@ impl Channel for Shm {
         }
         if connection.mail.suits(len) && self.invitations > 0 && self.wait_policy.spins() {
             self.invitations -= 1;
-            connection.push_mail(len, parts, self.mail_timing);
+            connection.push_mail(len, parts, self.timing);
             announce(connection, &self.members, to, &self.park);
             return Ok(Sent::Done);
         }
@@ -391,6 +399,11 @@ impl Shm {
                 self.add_senders(word, bits);
             }
         }
+        let mut timing = self.timing;
+        if !self.wait_policy.spins() {
+            // Whoever shares a processor with the peer keeps it from writing by waiting.
+            timing.burst = 0;
+        }
         let (mut frames, mut any) = (0, false);
         if !self.pending_reads.are_acknowledged() {
             any = self.report_acks(handler);
@@ -403,7 +416,7 @@ impl Shm {
             let most = FRAMES_PER_PEER.min(FRAMES_PER_POLL - frames);
             let connection = &mut self.connections[usize::from(rank)];
             let was_open = connection.mail.is_open();
-            let served = connection.serve(Peer(rank), most, self.mail_timing, handler);
+            let served = connection.serve(Peer(rank), most, timing, handler);
             if was_open && !connection.mail.is_open() {
                 self.invitations += 1;
             }
@@ -436,7 +449,7 @@ impl Shm {
         for _ in 0..LOOKS_PER_POLL {
             for rank in &self.active {
                 let connection = &mut self.connections[usize::from(*rank)];
-                if connection.has_pending_now(self.mail_timing) {
+                if connection.has_pending_now(self.timing) {
                     return;
                 }
             }

@@ -18,7 +18,10 @@ use super::ring::{Consumer, EXPOSED, LONG, Producer, RingError};
 use super::ring_memory::{MailMemory, RingMemory};
 use super::segment::Segment;
 use crate::tuning::{FAST_PATHS, PROMPT_LOOKS};
-use crate::wait::clock::{self, MailTiming};
+use crate::wait::clock::{self, LookTiming};
+
+/// Number of frames without one of this side in between that are a burst: more than those of a message of 64 KiB.
+pub(super) const LEAST_BURST: u32 = 6;
 
 pub(super) struct Connection {
     pub(super) outbound: Producer<RingMemory>,
@@ -26,6 +29,8 @@ pub(super) struct Connection {
     pub(super) mail: Mail<MailMemory>,
     /// The time of the next look for a mail, in ticks; 0 if there was one at the last look.
     next_look: u64,
+    /// The time of the next look at the ring, in ticks; 0: at once.
+    next_poll: u64,
     /// Number of looks for the answer to the last mail.
     looks: u32,
     /// The last answer came soon.
@@ -78,6 +83,7 @@ impl Connection {
             // The lower rank has the token first, and of its own line everybody.
             mail: Mail::new(mail, me <= connection),
             next_look: 0,
+            next_poll: 0,
             looks: 0,
             is_prompt: false,
             long: Box::new((
@@ -112,13 +118,27 @@ impl Connection {
     #[inline(always)]
     pub(super) fn push(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
         self.outbound.push(self.mail.ring_flags(), len, parts)?;
-        self.mail.ring_sent();
+        self.ring_sent();
         Ok(())
+    }
+
+    /// Notes that a frame was appended to the ring.
+    #[inline(always)]
+    fn ring_sent(&mut self) {
+        self.mail.ring_sent();
+        self.end_burst();
+    }
+
+    /// Lets the next look find the answer to what was sent.
+    #[inline(always)]
+    fn end_burst(&mut self) {
+        self.inbound.burst = 0;
+        self.next_poll = 0;
     }
 
     /// Writes a mail, and lets the peer read it before it looks for the answer.
     #[inline(always)]
-    pub(super) fn push_mail(&mut self, len: usize, parts: &[Part<'_>], timing: MailTiming) {
+    pub(super) fn push_mail(&mut self, len: usize, parts: &[Part<'_>], timing: LookTiming) {
         let positions = Positions {
             outbound: self.outbound.position(),
             inbound: self.inbound.position(),
@@ -127,6 +147,7 @@ impl Connection {
         self.looks = 0;
         self.mail.write(positions, len, parts);
         self.next_look = clock::ticks() + timing.pause;
+        self.end_burst();
     }
 
     /// Appends a frame of `len` bytes, which lies beside the ring.
@@ -140,7 +161,7 @@ impl Connection {
             record.len(),
             &[Part::Bytes(&record)],
         )?;
-        self.mail.ring_sent();
+        self.ring_sent();
         self.long.0.commit(place);
         Ok(())
     }
@@ -149,7 +170,7 @@ impl Connection {
     pub(super) fn expose(&mut self, len: usize, parts: &[Part<'_>]) -> Result<u64, RingError> {
         self.outbound
             .push_flagged(EXPOSED | self.mail.ring_flags(), len, parts)?;
-        self.mail.ring_sent();
+        self.ring_sent();
         self.exposed += 1;
         Ok(self.exposed)
     }
@@ -182,23 +203,47 @@ impl Connection {
     /// Returns whether serving the peer would find anything now. It looks only for an answer to a mail, when that is due:
     /// [`Connection::serve`] finds the others.
     #[inline(always)]
-    pub(super) fn has_pending_now(&mut self, timing: MailTiming) -> bool {
+    pub(super) fn has_pending_now(&mut self, timing: LookTiming) -> bool {
         if self.mail.is_on_trial() && self.is_due(timing) && self.mail.has_next() {
             self.next_look = 0;
             return true;
         }
-        (self.ending && !self.reported) || self.inbound.has_next()
+        let looks = !self.lets_write(timing);
+        (self.ending && !self.reported) || looks && self.inbound.has_next()
+    }
+
+    /// Returns whether this side does not look at the ring yet, so that the peer writes on undisturbed.
+    #[inline(always)]
+    fn lets_write(&mut self, timing: LookTiming) -> bool {
+        if self.next_poll == 0 {
+            return false;
+        }
+        let waits = !clock::is_due(self.next_poll, clock::ticks(), timing.burst);
+        if !waits {
+            self.next_poll = 0;
+        }
+        waits
+    }
+
+    /// Notes that the ring was empty. After a burst the next look is later, once: further looks are as frequent as ever,
+    /// until another frame has come.
+    #[inline(always)]
+    fn found_nothing(&mut self, timing: LookTiming) {
+        if FAST_PATHS && timing.burst > 0 && self.inbound.burst >= LEAST_BURST {
+            self.inbound.burst = LEAST_BURST - 1;
+            self.next_poll = clock::ticks() + timing.burst;
+        }
     }
 
     /// Returns whether it is time to look for a mail, and prepares the look for an answer. A look that comes too early
     /// takes the line from the peer that is about to write there.
     #[inline(always)]
-    fn is_due(&mut self, timing: MailTiming) -> bool {
+    fn is_due(&mut self, timing: LookTiming) -> bool {
         if !self.mail.is_on_trial() || self.next_look == 0 || self.ending {
             return true;
         }
         let now = clock::ticks();
-        let is_due = timing.is_due(self.next_look, now);
+        let is_due = clock::is_due(self.next_look, now, timing.pause);
         if is_due {
             self.next_look = now + timing.interval;
             self.looks = self.looks.saturating_add(1);
@@ -215,10 +260,14 @@ impl Connection {
         &mut self,
         peer: Peer,
         most: usize,
-        timing: MailTiming,
+        timing: LookTiming,
         handler: &mut H,
     ) -> Served {
         let mut frames = 0;
+        if self.lets_write(timing) {
+            let lost = false;
+            return Served { frames, lost };
+        }
         while frames < most {
             let (ring, mail) = (&mut self.inbound, &mut self.mail);
             let taken = match mail::take_plain(ring, mail, |bytes| deliver(peer, bytes, handler)) {
@@ -233,7 +282,10 @@ impl Connection {
                         break;
                     }
                 }
-                Ok(false) if !self.ending => break,
+                Ok(false) if !self.ending => {
+                    self.found_nothing(timing);
+                    break;
+                }
                 // The ring is empty for good and there is no mail, or their content is corrupt from here on.
                 Ok(false) | Err(_) => {
                     self.close();
@@ -253,7 +305,7 @@ impl Connection {
     fn take_other<H: EventHandler>(
         &mut self,
         peer: Peer,
-        timing: MailTiming,
+        timing: LookTiming,
         handler: &mut H,
     ) -> Result<bool, RingError> {
         let looks = self.mail.is_open() && self.is_due(timing);

@@ -15,6 +15,9 @@
 //! A frame of up to 1 KiB to a rank that answers each goes through a mail line instead, a block of 18 cache lines for each
 //! pair, if the ranks have processors of their own: see [`Shm::set_mail`].
 //!
+//! A rank that has caught up with a burst of larger frames lets the peer write on for a moment before it looks for the next
+//! one: see [`Shm::set_burst_pause`].
+//!
 //! Alternatively the receiver of a long message reads it directly from the sender's memory: the frame only describes it
 //! ([`SingleCopy`]).
 //!

@@ -17,7 +17,7 @@ use core::ops::Range;
 use pombo_kernel::memory::Part;
 
 use super::sync::{AtomicU64, Ordering};
-use crate::tuning::FAST_PATHS;
+use crate::tuning::{BURST_FRAME, FAST_PATHS};
 
 /// The memory of a ring, initially zero.
 pub(super) trait GranuleAccess {
@@ -60,8 +60,10 @@ pub(super) const GRANULE: usize = 32;
 pub(super) const LINE_GRANULES: usize = 2;
 /// Distance in granules ahead of the producer at which lines are prefetched.
 const PREFETCH_DISTANCE: u64 = 16;
-/// Largest number of lines that a producer prefetches at once: those of a frame of 2 KiB.
-const MAX_PREFETCH: usize = 32;
+/// Largest number of lines that a producer prefetches at once: those of a frame of a good KiB. More lines than a processor
+/// waits for at a time delay the stores themselves. By turns, without prefetching for them messages of 2 and 4 KiB took
+/// 0.93 and 0.97 of the time to the other core and back, and passed at 1.00 to 1.10 times the rate.
+const MAX_PREFETCH: usize = 24;
 /// Number of lines that a consumer prefetches, its own included.
 const PREFETCH_LINES: usize = 6;
 /// Number of granules from which on a record is worth going back for; shorter ones are lines that are passed on anyway.
@@ -255,8 +257,8 @@ impl<S: GranuleAccess> Producer<S> {
     }
 
     /// Prefetches lines. Those that the consumer has read take long to come back, and a burst would wait for each. So
-    /// it prefetches one line ahead after a small frame, and after a long one all lines of another such frame except
-    /// the first, which the consumer may be polling.
+    /// it prefetches one line ahead after a small frame, and after a larger one all lines of another such frame except
+    /// the first, which the consumer may be polling; none if those are many.
     #[inline(always)]
     fn prefetch(&self, size: usize) {
         let end = self.consumed + S::GRANULES as u64;
@@ -266,7 +268,10 @@ impl<S: GranuleAccess> Producer<S> {
             } else {
                 LINE_GRANULES as u64
             };
-        let lines = (size / LINE_GRANULES).clamp(1, MAX_PREFETCH) as u64;
+        let lines = (size / LINE_GRANULES).max(1) as u64;
+        if lines > MAX_PREFETCH as u64 {
+            return;
+        }
         if first + lines * LINE_GRANULES as u64 <= end {
             for line in 0..lines {
                 let granule = (first + line * LINE_GRANULES as u64) % S::GRANULES as u64;
@@ -347,6 +352,8 @@ pub(super) struct Consumer<S> {
     position: u64,
     /// Number of successive frames without an empty ring in between.
     streak: u32,
+    /// Number of frames of a burst so far, from [`BURST_FRAME`] bytes on, and long ones; the owner begins it anew.
+    pub(super) burst: u32,
 }
 
 impl<S: GranuleAccess> Consumer<S> {
@@ -355,6 +362,7 @@ impl<S: GranuleAccess> Consumer<S> {
             memory,
             position: 0,
             streak: 0,
+            burst: 0,
         }
     }
 
@@ -375,7 +383,7 @@ impl<S: GranuleAccess> Consumer<S> {
             self.memory
                 .read(self.granule(), len, |bytes| f(bytes, other & INVITES))
         };
-        self.advance(granules(len));
+        self.pass(len, false);
         true
     }
 
@@ -401,7 +409,7 @@ impl<S: GranuleAccess> Consumer<S> {
             self.memory
                 .read(self.granule(), len, |bytes| f(bytes, flags))
         };
-        self.advance(granules(len));
+        self.pass(len, flags & LONG != 0);
         Ok(true)
     }
 
@@ -507,6 +515,16 @@ impl<S: GranuleAccess> Consumer<S> {
         }
         self.advance(gap);
         Ok(())
+    }
+
+    /// Frees the room of a frame of `len` bytes.
+    #[inline(always)]
+    fn pass(&mut self, len: usize, is_long: bool) {
+        if FAST_PATHS {
+            let counts = is_long || len >= BURST_FRAME;
+            self.burst = self.burst.saturating_add(u32::from(counts));
+        }
+        self.advance(granules(len));
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! The clock, for drivers and for callers that wait beside them.
 
 #[cfg(feature = "shm")]
-use crate::tuning::{MAIL_INTERVAL, MAIL_PAUSE, TICKS_SAMPLE};
+use crate::tuning::{BURST_PAUSE, MAIL_INTERVAL, MAIL_PAUSE, TICKS_SAMPLE};
 
 #[cfg(feature = "shm")]
 static_assertions::const_assert!(MAIL_INTERVAL <= MAIL_PAUSE);
@@ -18,18 +18,20 @@ pub fn now() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// When a rank looks for a mail of its peer, in [`ticks`].
+/// When a rank looks for what its peer writes, in [`ticks`].
 #[derive(Clone, Copy, Default)]
 #[cfg(feature = "shm")]
-pub(crate) struct MailTiming {
-    /// From its own mail to the first look.
+pub(crate) struct LookTiming {
+    /// From its own mail to the first look for the answer.
     pub(crate) pause: u64,
-    /// Between two looks.
+    /// Between two looks for a mail.
     pub(crate) interval: u64,
+    /// From a look that ends a burst to the next one; 0: none.
+    pub(crate) burst: u64,
 }
 
 #[cfg(feature = "shm")]
-impl MailTiming {
+impl LookTiming {
     /// Converts the constants, by comparing both clocks for some microseconds.
     pub(crate) fn measure() -> Self {
         let (start, from) = (now(), ticks());
@@ -42,15 +44,17 @@ impl MailTiming {
         Self {
             pause: of(MAIL_PAUSE),
             interval: of(MAIL_INTERVAL),
+            burst: of(BURST_PAUSE),
         }
     }
+}
 
-    /// Returns whether the next look is due. It is at most a pause away; if not, the counter was set back meanwhile, as
-    /// when the machine sleeps or moves.
-    #[inline(always)]
-    pub(crate) fn is_due(self, next_look: u64, now: u64) -> bool {
-        next_look.wrapping_sub(now).wrapping_sub(1) >= self.pause
-    }
+/// Returns whether the next look is due. It is at most a pause away; if not, the counter was set back meanwhile, as when
+/// the machine sleeps or moves.
+#[cfg(feature = "shm")]
+#[inline(always)]
+pub(crate) fn is_due(next_look: u64, now: u64, pause: u64) -> bool {
+    next_look.wrapping_sub(now).wrapping_sub(1) >= pause
 }
 
 /// Returns the time of a clock that is quicker to read; its ticks are never longer than a nanosecond or so.
@@ -68,18 +72,14 @@ pub(crate) fn ticks() -> u64 {
 
 #[cfg(all(test, feature = "shm"))]
 mod tests {
-    use super::MailTiming;
+    use super::is_due;
 
     #[test]
     fn a_look_is_due_in_time_and_if_the_counter_was_set_back() {
-        let timing = MailTiming {
-            pause: 300,
-            interval: 60,
-        };
-        let due = |now| timing.is_due(1000, now);
+        let due = |now| is_due(1000, now, 300);
         assert!([700, 940, 999].iter().all(|now| !due(*now)));
         assert!([1000, 1001, 1 << 60].iter().all(|now| due(*now)));
         assert!([0, 699].iter().all(|now| due(*now)));
-        assert!(MailTiming { pause: 0, ..timing }.is_due(1000, 1000));
+        assert!(is_due(1000, 1000, 0));
     }
 }

@@ -23,6 +23,8 @@ variables! {
         "0: blocking receives always go through the queues, also while those are empty";
     SHM_MAIL: Values::SWITCH, default "1",
         "0: short messages between two ranks that answer each other go through their rings alone";
+    SHM_BURST_PAUSE: Values::SWITCH, default "1",
+        "0: a rank that has caught up with a burst of messages looks for the next one at once";
     SITES: SITE_LIST, default "hosts",
         "the site of every rank, as in 0,0,1,1, for the algorithm two_level; the last one holds for further ranks";
     ADAPTIVE_EVERY: numbers!("a whole number", 0, 1_000_000), default "16",

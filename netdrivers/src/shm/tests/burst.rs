@@ -1,0 +1,105 @@
+//! When a rank looks for the next message of a burst.
+
+use pombo_kernel::channel::{Channel, Cookie, Event};
+use pombo_kernel::header::Peer;
+use pombo_kernel::memory::Part;
+
+use crate::shm::connection::LEAST_BURST;
+use crate::shm::{Segment, Shm};
+use crate::tuning::{BURST_FRAME, LONG_FRAME};
+use crate::wait::WaitPolicy;
+
+/// Number of frames of a burst.
+const BURST: usize = LEAST_BURST as usize;
+/// A pause that no test outlasts, in ticks.
+const FOR_EVER: u64 = u64::MAX / 4;
+
+/// Returns two ranks with processors of their own, which would pause that long.
+fn ranks() -> [Shm; 2] {
+    let segment = Segment::create(2, 0).expect("a segment");
+    [0, 1].map(|rank| {
+        let own = Segment::open(segment.fd()).expect("the segment");
+        Shm::attach(own, rank, 0).expect("a rank")
+    })
+}
+
+fn with_ranks(pause: u64, spins: bool, f: impl FnOnce(&mut Shm, &mut Shm)) {
+    let [mut sender, mut receiver] = ranks();
+    for rank in [&mut sender, &mut receiver] {
+        // A change of the other's state is seen before the policy is set.
+        poll(rank);
+        rank.wait_policy = WaitPolicy::of_ranks(2, if spins { 2 } else { 1 }, None);
+        rank.timing.burst = pause;
+    }
+    f(&mut sender, &mut receiver);
+}
+
+fn send(from: &mut Shm, len: usize) {
+    let to = Peer(1 - from.me().0);
+    let bytes = alloc::vec![7; len];
+    let sent = from.try_send(to, Cookie::COPY, &[Part::Bytes(&bytes)]);
+    sent.expect("room");
+}
+
+/// Returns the number of frames that one poll finds.
+fn poll(rank: &mut Shm) -> usize {
+    let mut frames = 0;
+    let polled = rank.poll(|event| frames += usize::from(matches!(event, Event::Arrival(_))));
+    polled.expect("a poll");
+    frames
+}
+
+/// Receives that many frames, and looks for another one in vain.
+fn receive_all(rank: &mut Shm, frames: usize) {
+    let mut received = 0;
+    while received < frames {
+        received += poll(rank);
+    }
+    assert_eq!(poll(rank), 0);
+}
+
+#[test]
+fn a_rank_that_has_caught_up_lets_its_peer_write_until_it_sends_itself() {
+    for len in [BURST_FRAME, LONG_FRAME] {
+        with_ranks(FOR_EVER, true, |sender, receiver| {
+            for _ in 0..3 {
+                (0..BURST).for_each(|_| send(sender, len));
+                receive_all(receiver, BURST);
+                send(sender, len);
+                assert_eq!(poll(receiver), 0, "the peer may still write");
+                assert!(receiver.has_pending(), "nobody sleeps meanwhile");
+                send(receiver, 8);
+                assert_eq!(poll(receiver), 1, "an answer is not waited for");
+                receive_all(sender, 1);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_pause_ends() {
+    with_ranks(1, true, |sender, receiver| {
+        (0..BURST).for_each(|_| send(sender, BURST_FRAME));
+        receive_all(receiver, BURST);
+        send(sender, BURST_FRAME);
+        receive_all(receiver, 1);
+    });
+}
+
+#[test]
+fn what_is_no_burst_waits_for_nothing() {
+    // Few messages, short ones, ranks that share a processor, and ranks that are told not to pause.
+    for (frames, len, spins, pause) in [
+        (BURST - 1, BURST_FRAME, true, FOR_EVER),
+        (BURST, BURST_FRAME - 1, true, FOR_EVER),
+        (BURST, BURST_FRAME, false, FOR_EVER),
+        (BURST, BURST_FRAME, true, 0),
+    ] {
+        with_ranks(pause, spins, |sender, receiver| {
+            (0..frames).for_each(|_| send(sender, len));
+            receive_all(receiver, frames);
+            send(sender, len);
+            assert_eq!(poll(receiver), 1);
+        });
+    }
+}
