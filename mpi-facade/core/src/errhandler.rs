@@ -1,6 +1,5 @@
 //! Error handlers. Source: MPI 5.0, section 9.3.
 
-#[cfg_attr(not(feature = "diagnostics"), path = "errhandler/handle_alone.rs")]
 mod communicator_name;
 #[cfg_attr(not(feature = "diagnostics"), path = "errhandler/brief.rs")]
 mod sentences;
