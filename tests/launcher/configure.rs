@@ -244,6 +244,13 @@ fn libraries_that_a_program_needs() {
             .contains("full       libinner.so, a library that is not found, "),
         "{outcome:?}"
     );
+    let outcome = finish(
+        pombo(["mpicc", "--minimal", "-show", "-louter"])
+            .arg(&at)
+            .arg(&main),
+    );
+    let why = "--minimal takes every part of MPI: libinner.so, a library that is not found, ";
+    assert!(outcome.err.contains(why), "{outcome:?}");
     // For a link it is a file beside others.
     compile(&inner, &["-shared", "-fPIC"], &libinner);
     let outcome = finish(

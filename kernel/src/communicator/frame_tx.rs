@@ -48,6 +48,19 @@ impl<H: Header, C: Config> State<H, C> {
             .min(channel.limit(to).saturating_sub(PREAMBLE + size_of::<H>()))
     }
 
+    /// Sends one frame without payload.
+    pub(super) fn put_head<L: PortTx>(
+        &mut self,
+        channel: &mut L,
+        peer: Peer,
+        head: &mut Writer,
+        progress: &mut Progress,
+    ) -> Result<(), Stop> {
+        self.put(channel, peer, head, None, progress)?;
+        progress.moved = true;
+        Ok(())
+    }
+
     /// Sends one frame, which also returns credit to the peer.
     #[inline]
     pub(super) fn put<L: PortTx>(

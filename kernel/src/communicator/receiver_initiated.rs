@@ -68,8 +68,7 @@ impl<H: Header, C: Config> State<H, C> {
             let room = C::Length::new(room).unwrap_or_else(|| length::<C>(u32::MAX as usize));
             let mut head = Writer::new(Kind::RecvHint);
             head.put(&me.handle()).put(&room).put(&posted.pattern);
-            self.put(channel, peer, &mut head, None, progress)?;
-            progress.moved = true;
+            self.put_head(channel, peer, &mut head, progress)?;
             if let Some(hints) = self.hints(peer) {
                 hints.ours = OwnHint::Out(me);
             }
@@ -186,8 +185,7 @@ impl<H: Header, C: Config> State<H, C> {
     ) -> Result<(), Stop> {
         if let Some(OwnHint::Whole(sender)) = self.hints(peer).map(|hints| hints.ours) {
             let mut head = Writer::new(Kind::Fin);
-            self.put(channel, peer, head.put(&sender), None, progress)?;
-            progress.moved = true;
+            self.put_head(channel, peer, head.put(&sender), progress)?;
             if let Some(hints) = self.hints(peer) {
                 hints.ours = OwnHint::No;
             }

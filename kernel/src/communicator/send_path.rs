@@ -173,14 +173,12 @@ impl<H: Header, C: Config> State<H, C> {
         }
         if let Some((sender, yes)) = self.flow(peer).and_then(|flow| flow.cancel_reply) {
             let mut head = Writer::new(Kind::CancelReply);
-            self.put(
+            self.put_head(
                 channel,
                 peer,
                 head.put(&sender).put(&u8::from(yes)),
-                None,
                 progress,
             )?;
-            progress.moved = true;
             if let Some(flow) = self.flow(peer) {
                 flow.cancel_reply = None;
             }
@@ -190,22 +188,14 @@ impl<H: Header, C: Config> State<H, C> {
             && let Some((generation, sender, accepted)) = probes.pending_release(peer)
         {
             let kind = if accepted { Kind::Accept } else { Kind::Reject };
-            self.put(
-                channel,
-                peer,
-                Writer::new(kind).put(&sender),
-                None,
-                progress,
-            )?;
-            progress.moved = true;
+            self.put_head(channel, peer, Writer::new(kind).put(&sender), progress)?;
             if let Some(probes) = self.probes.get_mut() {
                 probes.drop_question(generation);
             }
         }
         if let Some(sender) = self.flow(peer).and_then(|flow| flow.reject) {
             let mut head = Writer::new(Kind::Reject);
-            self.put(channel, peer, head.put(&sender), None, progress)?;
-            progress.moved = true;
+            self.put_head(channel, peer, head.put(&sender), progress)?;
             if let Some(flow) = self.flow(peer) {
                 flow.reject = None;
             }
@@ -231,15 +221,14 @@ impl<H: Header, C: Config> State<H, C> {
                 head.put(&asker).put(&sender);
                 head.put(&length::<C>(envelope.len()))
                     .put(&envelope.header());
-                self.put(channel, peer, &mut head, None, progress)?;
+                self.put_head(channel, peer, &mut head, progress)?;
                 self.replied(peer, slot);
             }
             None => {
-                self.put(
+                self.put_head(
                     channel,
                     peer,
                     Writer::new(Kind::NoMatch).put(&asker),
-                    None,
                     progress,
                 )?;
                 if let Some(flow) = self.flow(peer) {
@@ -270,8 +259,7 @@ impl<H: Header, C: Config> State<H, C> {
         let to_recall = self.to_recall(peer);
         if let Some(me) = to_recall {
             let mut head = Writer::new(Kind::Cancel);
-            self.put(channel, peer, head.put(&me.handle()), None, progress)?;
-            progress.moved = true;
+            self.put_head(channel, peer, head.put(&me.handle()), progress)?;
             if let Some(operation) = self.operations.get_mut(me.slot())
                 && let OpState::Offered { asked, .. } = &mut operation.state
             {
@@ -318,29 +306,27 @@ impl<H: Header, C: Config> State<H, C> {
                     let want = len.min(room);
                     let mut head = Writer::new(Kind::Cts);
                     head.put(&sender).put(&me.handle()).put(&length::<C>(want));
-                    self.put(channel, peer, &mut head, None, progress)?;
+                    self.put_head(channel, peer, &mut head, progress)?;
                     self.cts_sent(peer, slot, want);
                 }
                 OpState::Streaming { .. } | OpState::StreamingEarly { .. } => {
                     self.stream(peer, me, channel, buffers, progress)?;
                 }
                 OpState::Aborting { to } => {
-                    self.put(
+                    self.put_head(
                         channel,
                         peer,
                         &mut head_to::<C>(Kind::Abort, to, me),
-                        None,
                         progress,
                     )?;
                     self.deactivate(peer, slot);
                     self.complete(slot, Err(Error::Revoked));
                 }
                 OpState::AbortingEarly { to } => {
-                    self.put(
+                    self.put_head(
                         channel,
                         peer,
                         &mut head_to::<C>(Kind::Abort, to, me),
-                        None,
                         progress,
                     )?;
                     if let Some(operation) = self.operations.get_mut(slot) {
@@ -353,7 +339,7 @@ impl<H: Header, C: Config> State<H, C> {
                         continue;
                     }
                     let mut head = Writer::new(Kind::Cancel);
-                    self.put(channel, peer, head.put(&me.handle()), None, progress)?;
+                    self.put_head(channel, peer, head.put(&me.handle()), progress)?;
                     self.deactivate(peer, slot);
                     if let Some(flow) = self.flow(peer) {
                         flow.cancelling = true;
@@ -530,7 +516,7 @@ impl<H: Header, C: Config> State<H, C> {
                 head.put(&envelope.header())
                     .put(&length::<C>(envelope.len()))
                     .put(&me.handle());
-                self.put(channel, peer, &mut head, None, progress)?;
+                self.put_head(channel, peer, &mut head, progress)?;
                 self.sent_from_queue(peer, slot);
                 if let Some(operation) = self.operations.get_mut(slot) {
                     operation.state = OpState::RtsSent;
@@ -566,8 +552,7 @@ impl<H: Header, C: Config> State<H, C> {
         // After "none" the notice "some" may be due again; two rounds suffice.
         while let Some(holds) = self.peer_state(peer).and_then(|state| state.hold_notice()) {
             let mut head = Writer::new(Kind::Hold);
-            self.put(channel, peer, head.put(&u8::from(holds)), None, progress)?;
-            progress.moved = true;
+            self.put_head(channel, peer, head.put(&u8::from(holds)), progress)?;
             if holds {
                 self.counters.count(Counter::Held);
             }
@@ -596,14 +581,7 @@ impl<H: Header, C: Config> State<H, C> {
                 }
             };
             let mut head = Writer::new(Kind::MatchQuery);
-            self.put(
-                channel,
-                peer,
-                head.put(&handle).put(&pattern),
-                None,
-                progress,
-            )?;
-            progress.moved = true;
+            self.put_head(channel, peer, head.put(&handle).put(&pattern), progress)?;
             self.counters.count(Counter::Pulled);
             if let Some(flow) = self.flow(peer) {
                 match query {
@@ -623,14 +601,7 @@ impl<H: Header, C: Config> State<H, C> {
             .peer_state(peer)
             .is_some_and(|state| state.must_return_credit(credit))
         {
-            self.put(
-                channel,
-                peer,
-                &mut Writer::new(Kind::Credit),
-                None,
-                progress,
-            )?;
-            progress.moved = true;
+            self.put_head(channel, peer, &mut Writer::new(Kind::Credit), progress)?;
         }
         Ok(())
     }

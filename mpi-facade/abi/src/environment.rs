@@ -1,7 +1,7 @@
 //! Versions, clocks, memory and the processor's name: the functions that need no world.
 
 use crate::arguments::{Out, OutText};
-use core::ffi::{CStr, c_double, c_int, c_void};
+use core::ffi::{c_double, c_int, c_void};
 use pombo_mpi::constants::*;
 use pombo_mpi::error::{Class, Error};
 use pombo_mpi::info;
@@ -39,7 +39,7 @@ mpi! {
     }
 
     fn MPI_Get_processor_name(name: OutText<{ MPI_MAX_PROCESSOR_NAME as usize }>, resultlen: Out<c_int>) {
-        out!(resultlen = with_host(|host| name.set_text(host)));
+        out!(resultlen = info::with_host_name(|host| name.set_text(host)));
         Ok(())
     }
 
@@ -75,20 +75,6 @@ mpi! {
     fn MPI_Pcontrol(_level: c_int) {
         Ok(())
     }
-}
-
-/// Adds this process's host to `MPI_INFO_ENV`.
-pub(crate) fn describe_process() {
-    with_host(|host| info::describe_start("host", host));
-}
-
-/// Passes the name of this host on.
-fn with_host<R>(take: impl FnOnce(&[u8]) -> R) -> R {
-    let mut host = [0; MPI_MAX_PROCESSOR_NAME as usize];
-    // SAFETY: the array is valid for its length. A longer name is truncated, maybe without a zero.
-    let failed = unsafe { libc::gethostname(host.as_mut_ptr().cast(), host.len() - 1) } != 0;
-    let known = CStr::from_bytes_until_nul(&host).ok().filter(|_| !failed);
-    take(known.unwrap_or(c"localhost").to_bytes())
 }
 
 /// Reads the monotonic clock of the machine, or its resolution, in seconds.

@@ -1,7 +1,6 @@
 //! Info objects.
 
 use crate::arguments::{InOut, Out, OutText, Text};
-use crate::environment::describe_process;
 use core::ffi::{c_char, c_int};
 use pombo_mpi::c_arguments::MainArguments;
 use pombo_mpi::constants::*;
@@ -15,7 +14,6 @@ mpi! {
     }
 
     fn MPI_Info_create_env(argc: c_int, argv: MainArguments, info: Out<Info>) {
-        describe_process();
         let made = info::duplicate(MPI_INFO_ENV)?;
         info::set_command(made, argv.iter(argc))?;
         out!(info = made);

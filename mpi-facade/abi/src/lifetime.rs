@@ -1,7 +1,6 @@
 //! `MPI_Init`, `MPI_Finalize` and `MPI_Abort`.
 
 use crate::arguments::{MainPart, Out};
-use crate::environment::describe_process;
 use core::ffi::c_int;
 use pombo_mpi::c_arguments::MainArguments;
 use pombo_mpi::constants::*;
@@ -54,7 +53,6 @@ mpi! {
 
 /// Fills `MPI_INFO_ENV`.
 fn describe(argc: MainPart<c_int>, argv: MainPart<MainArguments>) -> Result<(), CommError> {
-    describe_process();
     if let (Some(argc), Some(argv)) = (argc.0, argv.0) {
         info::describe_command(argv.get().iter(argc.get()));
     }

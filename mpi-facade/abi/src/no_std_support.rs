@@ -86,9 +86,9 @@ impl Write for Stderr {
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    #[cfg(feature = "diagnostics")]
+    #[cfg(feature = "panic-locations")]
     let _ = writeln!(Stderr, "pombo: error in the MPI library itself: {info}");
-    #[cfg(not(feature = "diagnostics"))]
+    #[cfg(not(feature = "panic-locations"))]
     let _ = (
         info,
         Stderr.write_str("pombo: error in the MPI library itself\n"),

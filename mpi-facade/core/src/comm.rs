@@ -303,6 +303,8 @@ pub(crate) struct Comms {
     table: Vec<Option<CommRecord>>,
     /// Indices of the table without a communicator.
     free: Vec<u32>,
+    /// Removes a freed communicator; comes with the first one.
+    remove: Option<fn(&mut Comms, usize)>,
     /// Contexts and their indices, in ascending order; those of freed communicators remain for a while.
     places: Vec<(u32, u32)>,
     /// The first context that this process has never used. Such contexts are below [`FIRST_SPARE`].
@@ -344,6 +346,7 @@ impl Comms {
         Comms {
             table: table.into_iter().map(Some).collect(),
             free: Vec::new(),
+            remove: None,
             places: [(0, WORLD as u32), (1, SELF as u32)].into(),
             next_context: 2,
             next_spare: second,
@@ -473,6 +476,7 @@ impl Comms {
         if let Some(record) = self.at(index) {
             record.freed = true;
         }
+        self.remove = Some(Comms::sweep);
         self.sweep(index);
         Ok(())
     }
@@ -499,8 +503,10 @@ impl Comms {
     fn settled_late(&mut self, context: u32, requests: usize) {
         if let Some((comm, record)) = self.of_context(context) {
             record.pending = record.pending.saturating_sub(requests);
-            if record.freed {
-                self.sweep(place(comm));
+            if record.freed
+                && let Some(remove) = self.remove
+            {
+                remove(self, place(comm));
             }
         }
     }

@@ -40,6 +40,10 @@ fn handlers(objects: &mut Objects) -> &mut HandleTable<Handler> {
 pub fn create(function: ErrorFunction) -> Result<Errhandler, CommError> {
     world::local(|objects| {
         reap(objects);
+        objects.error_function = Some(|objects, handler| {
+            let known = handlers(objects).get(handler.0);
+            known.map(|known| known.function)
+        });
         let made = handlers(objects).insert(Handler {
             function,
             kind: Kind::Comm,
@@ -149,8 +153,8 @@ fn function_of(handler: Errhandler) -> Option<ErrorFunction> {
         return None;
     }
     let function = world::local(|objects| {
-        let known = handlers(objects).get(handler.0);
-        Ok(known.map(|known| known.function))
+        let find = objects.error_function;
+        Ok(find.and_then(|find| find(objects, handler)))
     });
     function.ok().flatten()
 }

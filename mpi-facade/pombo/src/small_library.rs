@@ -10,10 +10,11 @@ pub(crate) const PACKAGE: &str = "pombo-mpi-abi";
 /// The profile of Cargo, and the name of its directory.
 pub(crate) const PROFILE: &str = "small";
 
-/// Options that link programs: a fixed address, and no padding between segments.
+/// Options that link programs: a fixed address, and no padding between segments. With pages as short as the machine's
+/// the linker begins the data at a page of the file.
 pub(crate) const LINK: [&str; 2] = [
     "-no-pie",
-    "-Wl,--gc-sections,--build-id=none,-z,norelro,-z,noseparate-code",
+    "-Wl,--gc-sections,--build-id=none,-z,norelro,-z,noseparate-code,-z,max-page-size=65536,-z,common-page-size=65536",
 ];
 
 /// How Rust compiles the library: for a fixed address, and with functions as parts of others only where that shortens them.

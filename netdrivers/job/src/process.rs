@@ -1,7 +1,13 @@
-//! This process: its number of processors, and its end.
+//! This process: its host and the number of its processors, and its end.
 
 use core::ffi::c_int;
 use core::ptr::null_mut;
+use rustix::system::uname;
+
+/// Passes the name of this host on.
+pub fn with_host_name<R>(take: impl FnOnce(&[u8]) -> R) -> R {
+    take(uname().nodename().to_bytes())
+}
 
 /// Returns the number of online processors of this host, at least 1.
 pub fn processors() -> usize {

@@ -13,7 +13,12 @@ pub(crate) struct CommunicatorName {
 
 impl CommunicatorName {
     pub(crate) fn of(comm: Comm) -> Self {
-        let name = world::local(|objects| Ok(objects.comms.get(comm)?.name.clone()));
+        let name = world::local(|objects| {
+            let record = objects.comms.get(comm)?;
+            // Without diagnostics it is named by its handle, whatever name it has.
+            let name = cfg!(feature = "diagnostics").then(|| record.name.clone());
+            Ok(name.flatten())
+        });
         match name {
             Ok(name) => CommunicatorName { comm, name },
             Err(_) => CommunicatorName {
@@ -36,7 +41,12 @@ impl CommunicatorName {
                 }
             }
             None if self.comm == MPI_COMM_WORLD => _ = line.put("MPI_COMM_WORLD"),
-            None => _ = line.put_hexadecimal(self.comm.0).put(", which has no name"),
+            None => {
+                line.put_hexadecimal(self.comm.0);
+                if cfg!(feature = "diagnostics") {
+                    line.put(", which has no name");
+                }
+            }
         }
     }
 }

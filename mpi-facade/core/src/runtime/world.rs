@@ -110,7 +110,7 @@ impl Taken {
     /// Takes the world on the fast path. Later calls find null until it is released. Two threads that take it in the
     /// same instant are a data race of the program: the level of thread support requires that one call happens after
     /// the other.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn take() -> Option<Taken> {
         let (world, turn) = (NonNull::new(FREE.load(Ordering::Relaxed))?, None);
         FREE.store(null_mut(), Ordering::Relaxed);
@@ -134,7 +134,7 @@ impl Taken {
     }
 
     /// Runs a call on the world and releases it.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn with<R>(mut self, call: impl FnOnce(&mut World) -> R) -> R {
         // SAFETY: `begin` has made the world from a box, and `end` leaves it while a call has it. No other reference
         // is used: until it is put back it is not free, or this thread holds the lock; and where a call lends the world
@@ -145,7 +145,7 @@ impl Taken {
     }
 
     /// Releases the world.
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn end(self) {
         match self.turn {
             None => FREE.store(self.world.as_ptr(), Ordering::Relaxed),
@@ -155,7 +155,7 @@ impl Taken {
 }
 
 /// Runs a call on the world.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn with<R>(
     call: impl FnOnce(&mut World) -> Result<R, CommError>,
 ) -> Result<R, CommError> {
@@ -167,14 +167,14 @@ pub(crate) fn with<R>(
 
 /// Runs a call as [`with`] on the fast path only, for calls that take a few nanoseconds. Returns `None` without effect
 /// if that is not open; [`with`] then finds out why.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn with_alone<R>(call: impl FnOnce(&mut World) -> R) -> Option<R> {
     Taken::take().map(|taken| taken.with(call))
 }
 
 /// Runs a call as [`with`] on the fast path, for calls in which each instruction counts; `otherwise` is the same call
 /// by [`with`], in a separate function.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn with_fast<A, R>(
     arguments: A,
     call: impl FnOnce(&mut World, A) -> R,
@@ -188,14 +188,11 @@ pub(crate) fn with_fast<A, R>(
 
 /// Runs a local function, which uses only objects of this process: callbacks may call it. There is one instance of the
 /// function for all paths, as there are hundreds of such functions.
-#[inline(always)]
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn local<R>(
     call: impl FnOnce(&mut Objects) -> Result<R, CommError>,
 ) -> Result<R, CommError> {
-    let mut access = match Taken::take() {
-        Some(taken) => Access::World(taken),
-        None => Access::wait()?,
-    };
+    let mut access = Access::take()?;
     let outcome = call(access.objects());
     access.end();
     outcome
@@ -209,6 +206,14 @@ enum Access {
 }
 
 impl Access {
+    #[cfg_attr(feature = "fast-paths", inline(always))]
+    fn take() -> Result<Self, CommError> {
+        match Taken::take() {
+            Some(taken) => Ok(Access::World(taken)),
+            None => Access::wait(),
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn wait() -> Result<Self, CommError> {
@@ -217,7 +222,7 @@ impl Access {
         access.ok_or_else(absent)
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn objects(&mut self) -> &mut Objects {
         // SAFETY: a taken world belongs to this call, see `Taken::with`. `callback::run` has borrowed what is lent until
         // the callback ends, and `take_lent` gives it to one call at a time.
@@ -229,7 +234,7 @@ impl Access {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     fn end(self) {
         match self {
             Access::World(taken) => taken.end(),

@@ -17,7 +17,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::console::tell;
+use crate::console::{tell, warn};
 use crate::error::Error;
 use crate::library::{LIBRARY_VERSION, Prefix, holds};
 use crate::run::foreign;
@@ -33,7 +33,8 @@ pub(crate) struct Options {
     /// Objects, archives, programs, sources in C or C++
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Print this instead of the reasons: features for `cargo build --features`, or a table
+    /// Print this instead of the reasons: features for `cargo build --features`, a table, or the command that builds the
+    /// library
     #[arg(long, value_enum, value_name = "WHAT")]
     emit: Option<Emit>,
     /// Ranks are on several hosts, which no file tells
@@ -57,6 +58,7 @@ pub(crate) struct Options {
 enum Emit {
     Features,
     Toml,
+    Command,
 }
 
 /// Prints the composition for these files.
@@ -77,6 +79,7 @@ pub(crate) fn main(options: &Options, prefix: &Prefix) -> Result<u8, Error> {
     let composition = decide(&facts, &told, EAGER);
     match options.emit {
         Some(Emit::Features) => tell(&features::of(&composition).join(",")),
+        Some(Emit::Command) => tell(&features::command(&features::of(&composition))),
         Some(Emit::Toml) => tell(&print::toml(&composition, &features::of(&composition))),
         None => tell(&format!(
             "{}{}",
@@ -122,6 +125,9 @@ pub(crate) fn library(
     } = command_line::split(words, &in_system);
     let compiler_of = |_: &Path| Ok(compiler.to_vec());
     let facts = read(&files, &libraries, prefix, &compiler_of, &options)?;
+    if let Some(unknown) = facts.of(Kind::Unknown).next() {
+        warn(&format!("--minimal takes every part of MPI: {unknown}"));
+    }
     let composition = decide(&facts, told, EAGER);
     let features = features::of(&composition);
     let name = features::name(&features);

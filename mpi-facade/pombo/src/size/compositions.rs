@@ -28,6 +28,7 @@ pub(super) const COMPOSITIONS: [Composition; 4] = [
             "core::fmt",
             "pombo_kernel::communicator::rendezvous",
             "pombo_netdrivers::shm::cma::describe",
+            "pombo_netdrivers::shm::collective::board",
             "pombo_collective",
             "pombo_mpi::collective",
             "pombo_mpi::op",
@@ -51,6 +52,9 @@ pub(super) const COMPOSITIONS: [Composition; 4] = [
             "pombo_mpi::attribute",
             "pombo_job::bootstrap::pmi",
             "pombo_netdrivers::shm::bootstrap",
+            "pombo_netdrivers::shm::collective::board",
+            "pombo_mpi::extensions",
+            "pombo_job::bootstrap::net_mode",
             HOSTS[0],
             HOSTS[1],
             HOSTS[2],
@@ -76,9 +80,10 @@ pub(super) const COMPOSITIONS: [Composition; 4] = [
             "_Unwind",
         ],
     },
+    // All that MPI can do; of a fault in the library itself it says only that there was one.
     Composition {
         name: "everything",
-        features: "default,progress-thread",
+        features: "hosts,fault,diagnostics,fast-paths,layouts,rendezvous,progress-thread",
         forbids: &["_Unwind"],
     },
 ];

@@ -61,7 +61,9 @@ pub(crate) use key_agreement::{Block, RingKeys};
 pub use launcher_client::Launcher;
 #[cfg(feature = "launchers")]
 pub(crate) use launcher_text::ExchangedText;
+#[cfg(feature = "launchers")]
 pub(crate) use net_mode::Net;
+pub(crate) use net_mode::{NETWORKS, split};
 #[cfg(not(feature = "launchers"))]
 pub(crate) use no_launcher::JobInfo;
 #[cfg(not(feature = "launchers"))]

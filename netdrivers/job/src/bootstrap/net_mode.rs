@@ -1,6 +1,19 @@
 //! `POMBO_NET`: the networks that ranks may use. `bootstrap` reads it, `job_channel` applies it.
 
+/// The valid values of the variable.
+pub(crate) const NETWORKS: &str = "auto, shm, udp, udp: and an address or an interface of this host, ethernet, or ethernet: and an interface";
+
+/// Splits a value into the network and the address or interface behind it; `None` if it is invalid.
+pub(crate) fn split(text: &str) -> Option<(&str, Option<&str>)> {
+    match text.split_once(':') {
+        Some((means @ ("udp" | "ethernet"), by)) if !by.is_empty() => Some((means, Some(by))),
+        None if ["auto", "shm", "udp", "ethernet"].contains(&text) => Some((text, None)),
+        _ => None,
+    }
+}
+
 /// The user's choice.
+#[cfg(any(test, feature = "launchers"))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Net {
     /// Shared memory within a host; between hosts raw Ethernet if all ranks can use it, else UDP.
@@ -19,26 +32,16 @@ pub(crate) enum Net {
     },
 }
 
+#[cfg(any(test, feature = "launchers"))]
 impl Net {
     /// Returns whether the user requests a network even on a single host.
+    #[cfg(feature = "launchers")]
     pub(super) fn is_named(self) -> bool {
         matches!(self, Net::Udp { .. } | Net::Ethernet { .. })
     }
 
-    /// The valid values of the variable.
-    pub(crate) const MUST: &str = "auto, shm, udp, udp: and an address or an interface of this host, ethernet, or ethernet: and an interface";
-
-    /// Splits a value into the network and the address or interface behind it; `None` if it is invalid.
-    pub(crate) fn split(text: &str) -> Option<(&str, Option<&str>)> {
-        match text.split_once(':') {
-            Some((means @ ("udp" | "ethernet"), by)) if !by.is_empty() => Some((means, Some(by))),
-            None if ["auto", "shm", "udp", "ethernet"].contains(&text) => Some((text, None)),
-            _ => None,
-        }
-    }
-
     pub(super) fn parse(text: &'static str) -> Option<Self> {
-        let (means, by) = Self::split(text)?;
+        let (means, by) = split(text)?;
         Some(match means {
             "shm" => Net::Shm,
             "udp" => Net::Udp { by },

@@ -2,7 +2,7 @@
 //! ranks share. Everything else that asks for ranks is refused by name, so the program is never a world of one by
 //! mistake. `bootstrap` has it in place of the exchange between ranks.
 
-use super::{Bootstrapped, JobError, JoinError, Net, attach, processor, unsupported_launcher};
+use super::{Bootstrapped, JobError, JoinError, attach, processor, unsupported_launcher};
 use crate::environment::{number, variable, wrong};
 use crate::host_map::Hosts;
 use crate::settings::{FAKE_HOST, JOB, NET, RANK, SHM_FD, SIZE};
@@ -51,12 +51,12 @@ fn refuse_hosts() -> Result<(), JobError> {
     let by_pmi = [c"PMI_FD", c"PMI_PORT"]
         .into_iter()
         .any(|name| variable(name).is_some());
-    let because = match NET.read(Net::parse)? {
+    let because = match NET.text() {
         // The launcher of this project sets both, and its own variables count.
         _ if variable(RANK.name).is_none() && by_pmi && size != Some(1) => {
             "its launcher speaks PMI-1"
         }
-        net if net.is_named() => "POMBO_NET names a network",
+        Some(net) if !["auto", "shm"].contains(&net) => "POMBO_NET names a network",
         _ if FAKE_HOST.text().is_some() => "POMBO_FAKE_HOST names a host",
         _ if JOB.text().is_some() && variable(SHM_FD.name).is_none() => {
             "POMBO_JOB names ranks that no launcher started"

@@ -5,7 +5,7 @@ use super::delay;
 use super::loss;
 use super::values::{Values, numbers};
 use super::variable::variables;
-use crate::bootstrap::{Auth, Net};
+use crate::bootstrap::{Auth, NETWORKS, split};
 
 /// Least and largest number of bytes of the file that [`AUTH_KEY_FILE`] names.
 pub(crate) const KEY_FILE_BYTES: (usize, usize) = (16, 1024);
@@ -19,7 +19,7 @@ pub(crate) const RAW: &str = "raw";
 const ETHERNET_BULK_MUST: &str = "auto or raw";
 
 variables! {
-    NET: Values { must: Net::MUST, fits: |text| Net::split(text).is_some() }, default "auto",
+    NET: Values { must: NETWORKS, fits: |text| split(text).is_some() }, default "auto",
         "what carries messages between hosts; ranks of one host share memory. auto: raw Ethernet if all ranks may and \
          hear each other, else UDP; shm: nothing; the others: that, where there is one host between all ranks";
     AUTH: Values { must: Auth::MUST, fits: |text| Auth::read(text).is_some() }, default "on",

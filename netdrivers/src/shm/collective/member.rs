@@ -11,8 +11,25 @@ use super::mapped_boards::MappedBoards;
 #[derive(Default)]
 pub(in crate::shm) struct Groups {
     pub(super) regions: [Option<Box<Member>>; REGIONS],
-    /// The region of the group in which this rank waits.
-    pub(super) waiting: Option<u8>,
+    /// The group in which this rank waits.
+    pub(super) waiting: Option<Waiting>,
+}
+
+/// The group in which a rank waits. What looks for the event comes with the wait: who has no boards does not carry it.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting {
+    region: u8,
+    is_there: fn(&Member) -> bool,
+}
+
+impl Waiting {
+    /// Waits for what the member of that region awaits.
+    pub(super) fn of(region: u8) -> Self {
+        Waiting {
+            region,
+            is_there: |member| member.is_there(member.awaited),
+        }
+    }
 }
 
 /// This rank as the member of a group.
@@ -54,8 +71,8 @@ impl Member {
 impl Groups {
     /// Returns whether the awaited event has come.
     pub(in crate::shm) fn have_pending(&self) -> bool {
-        let member = self.waiting_member();
-        member.is_some_and(|member| member.is_there(member.awaited))
+        let waiting = self.waiting.zip(self.waiting_member());
+        waiting.is_some_and(|(waiting, member)| (waiting.is_there)(member))
     }
 
     /// Returns the rank of the segment whose board alone this one waits for, if there is such a rank.
@@ -70,7 +87,7 @@ impl Groups {
     }
 
     fn waiting_member(&self) -> Option<&Member> {
-        let region = usize::from(self.waiting?);
+        let region = usize::from(self.waiting?.region);
         self.regions.get(region)?.as_deref()
     }
 }

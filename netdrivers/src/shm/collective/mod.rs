@@ -25,7 +25,7 @@ use crate::tuning::BOARD_SPINS;
 use board::Board;
 use mapped_boards::MappedBoards;
 pub(super) use member::Groups;
-use member::{Awaited, Member};
+use member::{Awaited, Member, Waiting};
 
 /// Number of groups that a rank can be in at a time.
 pub const REGIONS: usize = layout::REGIONS;
@@ -51,7 +51,7 @@ pub struct BoardGroup<'a> {
     segment: &'a Segment,
     park: &'a Futex,
     member: &'a mut Member,
-    waiting: &'a mut Option<u8>,
+    waiting: &'a mut Option<Waiting>,
     region: u8,
     spins: u32,
 }
@@ -172,7 +172,7 @@ impl BoardGroup<'_> {
     /// [`BoardGroup::end_wait`].
     pub fn has_left(&mut self, rank: usize, operation: u64) -> bool {
         self.member.awaited = Awaited::Leave(rank, operation);
-        *self.waiting = Some(self.region);
+        *self.waiting = Some(Waiting::of(self.region));
         self.member.is_there(self.member.awaited)
     }
 
@@ -260,7 +260,7 @@ impl BoardGroup<'_> {
             return Err(Unavailable::Skipped);
         }
         self.member.awaited = awaited;
-        *self.waiting = Some(self.region);
+        *self.waiting = Some(Waiting::of(self.region));
         let epoch = self.segment.header().epoch.0.load(Ordering::Acquire);
         if self.member.epoch == Some(epoch) {
             return Ok(());

@@ -82,7 +82,7 @@ impl<Z: GroupSizes, S: Storage> Entry<Z, S> {
     ) -> Result<SendStatus, Error> {
         self.due = 0;
         let status = self.sender.send(message)?;
-        self.sender.send_due(network, message)?;
+        self.sender.send_due(network, &Lent(Some(message)))?;
         Ok(status)
     }
 
@@ -174,10 +174,8 @@ impl<Z: GroupSizes, S: Storage> Entry<Z, S> {
                 false => self.blocked = true,
             }
         }
-        match provider.outgoing(self.id).filter(|_| self.sender.is_lent()) {
-            Some(message) => self.sender.send_due(network, message)?,
-            None => self.sender.send_due(network, &&[][..])?,
-        };
+        let message = provider.outgoing(self.id).filter(|_| self.sender.is_lent());
+        self.sender.send_due(network, &Lent(message))?;
         self.due = self.due.min(self.sender.deadline());
         self.blocked |= self.sender.is_blocked();
         Ok(())
@@ -221,5 +219,35 @@ impl<Z: GroupSizes, S: Storage> Entry<Z, S> {
         self.closed
             && self.is_settled()
             && receivers.all(|receiver| receiver.deadline() == u64::MAX)
+    }
+}
+
+/// The message that a sender has been lent, or none: one type for both, as all that sends is compiled for it.
+struct Lent<'a, M>(Option<&'a M>);
+
+impl<M: Bytes> Bytes for Lent<'_, M> {
+    fn len(&self) -> usize {
+        self.0.map_or(0, Bytes::len)
+    }
+
+    #[inline]
+    fn bytes(&self) -> Option<&[u8]> {
+        self.0?.bytes()
+    }
+
+    fn fixed(&self, offset: usize, len: usize) -> Option<*const u8> {
+        self.0?.fixed(offset, len)
+    }
+
+    fn copy_out(&self, offset: usize, into: &mut [u8]) {
+        if let Some(message) = self.0 {
+            message.copy_out(offset, into);
+        }
+    }
+
+    fn copy_out_swapped(&self, offset: usize, into: &mut [u8]) {
+        if let Some(message) = self.0 {
+            message.copy_out_swapped(offset, into);
+        }
     }
 }
