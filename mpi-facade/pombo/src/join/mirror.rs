@@ -31,8 +31,9 @@ use crate::ports::MOST_PLACES;
 
 /// The most that the frames cost which one poll of the launcher's side takes: of all its peers.
 const POLL: usize = FRAMES_PER_POLL * cost(FRAME_LIMIT);
-/// The longest sleep while nothing wakes for what it is waiting for: until the first process of the job is there, that the
-/// program attaches; while frames of a process have to stay in its ring, that the program makes room.
+/// The longest sleep while nothing wakes for what is waited for: before the program has attached, that it does; before the
+/// first process of the job is there, that one comes; while frames of a process have to stay in its ring, that the program
+/// makes room.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Asks the launcher of a job on another machine for a place.
@@ -378,7 +379,8 @@ impl Mirror {
                 None => {}
             }
         }
-        looks |= waiting.is_empty() && self.end.is_none();
+        // What attaches wakes nobody.
+        looks |= (waiting.is_empty() || !self.is_told) && self.end.is_none();
         Shm::wait_for_any(
             &mut waiting,
             if looks {

@@ -97,6 +97,8 @@ pub(super) struct Wire {
     /// How many bytes this side has read, and how many it has reported.
     read: u64,
     reported: u64,
+    /// This side sends nothing any more.
+    has_ended: bool,
 }
 
 impl Wire {
@@ -120,6 +122,7 @@ impl Wire {
             read_there: 0,
             read: 0,
             reported: 0,
+            has_ended: false,
         })
     }
 
@@ -177,7 +180,7 @@ impl Wire {
 
     /// Moves records to what is being sent, as far as the other side has room.
     fn seal_some(&mut self) {
-        if self.read - self.reported >= REPORT {
+        if self.read - self.reported >= REPORT && !self.has_ended {
             // It waits for nothing: else both sides could wait for each other's.
             self.reported = self.read;
             let mut record = Vec::new();
@@ -282,7 +285,8 @@ impl Wire {
     }
 
     /// Sends the end. The other side still sends.
-    pub(super) fn end(&self) {
+    pub(super) fn end(&mut self) {
+        self.has_ended = true;
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 }
@@ -445,6 +449,31 @@ mod tests {
             assert!(read.len() == 1 && is_noticed);
         }
         assert!(read(&bytes, 8).1);
+    }
+
+    /// A side that has said that it ends reads on what is under way to it, and reports nothing.
+    #[test]
+    fn who_has_ended_reads_on() {
+        const FRAMES: usize = 200;
+        let [one, other] = pair();
+        let mut stays = Wire::new(one, [7; 16], true).unwrap();
+        let mut ends = Wire::new(other, [7; 16], false).unwrap();
+        ends.end();
+        let (mut sent, mut read) = (0, 0);
+        while read < 100 {
+            // The other side knows of nothing that has been read.
+            while sent < FRAMES && stays.has_room() {
+                stays.add_frame(0, &[1; 1000]);
+                sent += 1;
+            }
+            stays.flush().unwrap();
+            assert!(ends.receive().unwrap());
+            while ends.next().unwrap().is_some() {
+                read += 1;
+            }
+            ends.flush().unwrap();
+        }
+        assert!(ends.read > REPORT && ends.sending.is_empty());
     }
 
     /// A side that reads nothing gets no more than its system holds; when it reads again nothing is missing, in either

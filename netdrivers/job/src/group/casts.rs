@@ -180,7 +180,9 @@ impl CastService {
             _ => {}
         }
         // It never has the groups open: nobody waits for its answers.
-        if let Some(groups) = groups_of(ports) {
+        if self.is_open()
+            && let Some(groups) = groups_of(ports)
+        {
             groups.declare_lost(from);
         }
     }

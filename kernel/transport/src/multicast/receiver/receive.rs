@@ -43,6 +43,11 @@ impl<Z: GroupSizes, S: Storage> Receiver<Z, S> {
             self.counts.foreign += 1;
             return;
         }
+        if self.lost {
+            // What has arrived stays; nothing is added behind a hole that nobody mends.
+            self.counts.stale += 1;
+            return;
+        }
         let ahead = head.message.get().wrapping_sub(self.message);
         // The sender has got the report that the train is complete, otherwise it would not go on.
         let next = ahead == 1 && self.incoming_kind == Incoming::Train && self.has.count() == 0;
