@@ -46,6 +46,8 @@ pub const PROMPT_LOOKS: u32 = 5;
 pub const BURST_PAUSE: u64 = 700;
 /// Shortest frame in bytes of such a burst: messages of 256 and 512 bytes passed at 0.99 and 0.96 of their rate with it.
 pub const BURST_FRAME: usize = 1 << 10;
+/// Number of such frames, without one of the other side in between, that are a burst: more than those of a message of 64 KiB.
+pub const BURST_FRAMES: u32 = 6;
 /// Time for which a rank compares its clocks at the start.
 pub const TICKS_SAMPLE: u64 = 20_000;
 /// Polls of a board before a rank with its own processor does something else: about as long as two transfers of a line

@@ -78,15 +78,10 @@ fn a_process_of_another_host_joins_with_the_key() {
         refused("does not answer at 10.77.0.1");
         hosts.plug(1);
         for _ in 0..2 {
-            let guest = guest(&file);
-            assert_eq!(
-                (guest.code, &*guest.out),
-                (0, "welcome, Ada\n"),
-                "{guest:?}"
-            );
+            guest(&file).assert_prints("welcome, Ada\n");
         }
         let job = job.finish();
-        assert_eq!((job.code, &*job.err), (0, ""), "{job:?}");
+        job.assert_quiet();
         assert!(job.out.ends_with("rank 2: Ada\n"), "{job:?}");
         refused("launcher does not answer");
     });
@@ -311,8 +306,7 @@ fn expect_many(job: Job, guest: Job) {
         guest.code == 0 && guest.out.contains("has taken all\n"),
         "{guest:?}"
     );
-    let job = job.finish();
-    assert_eq!((job.code, &*job.err), (0, ""), "{job:?}");
+    job.finish().assert_quiet();
 }
 
 /// Returns where a job's file says that others get a place.
@@ -344,14 +338,8 @@ fn connections_that_say_nothing_keep_nobody_out() {
     on_hosts(test, 2, |hosts| {
         let (job, file) = start(hosts, "1", "1", "join", &[]);
         let _flood = flood(hosts, &addresses(&file));
-        let guest = finish(join(hosts, &file, example("join")).arg("Ada"));
-        assert_eq!(
-            (guest.code, &*guest.out),
-            (0, "welcome, Ada\n"),
-            "{guest:?}"
-        );
-        let job = job.finish();
-        assert_eq!((job.code, &*job.err), (0, ""), "{job:?}");
+        finish(join(hosts, &file, example("join")).arg("Ada")).assert_prints("welcome, Ada\n");
+        job.finish().assert_quiet();
     });
 }
 
@@ -360,7 +348,7 @@ fn what_cannot_take_part_is_refused_by_name() {
     let _alone = alone();
     let test = here!(what_cannot_take_part_is_refused_by_name);
     on_hosts(test, 2, |hosts| {
-        // Another composition.
+        // The program has another composition than the job's.
         let (job, file) = start(hosts, "1", "1", "join", &[]);
         let refused = finish(&mut join(hosts, &file, example("pool")));
         assert!(
@@ -370,7 +358,7 @@ fn what_cannot_take_part_is_refused_by_name() {
         let job = job.finish();
         assert!(job.out.ends_with("rank 1 has died\n"), "{job:?}");
 
-        // More places than a process of another machine can serve.
+        // The job has more places than a process of another machine can serve.
         let file = hosts.home().join("job");
         let mut command = pombo(hosts, 0);
         command.args(["run", "-n", "1", "--spare", "256", "--job-file"]);

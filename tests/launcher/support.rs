@@ -24,6 +24,16 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// Checks that it has ended well and without a word of error.
+    pub(crate) fn assert_quiet(&self) {
+        assert_eq!((self.code, &*self.err), (0, ""), "{self:?}");
+    }
+
+    /// Checks that it has ended well and printed that.
+    pub(crate) fn assert_prints(&self, out: &str) {
+        assert_eq!((self.code, &*self.out), (0, out), "{self:?}");
+    }
+
     /// Returns the lines of standard output in alphabetical order.
     pub(crate) fn sorted(&self) -> Vec<&str> {
         let mut lines: Vec<&str> = self.out.lines().collect();

@@ -236,7 +236,6 @@ impl<H: Header, C: Config> State<H, C> {
                 }
             }
         }
-        progress.moved = true;
         if let Some(flow) = self.flow(peer) {
             flow.query = None;
         }

@@ -25,8 +25,6 @@ static INFOS: Global<Option<Infos>> = Global::new(None);
 /// Facts about the start that nobody has asked for yet, by key: a program without info objects keeps them as they are.
 static FACTS: Global<Vec<(&str, Vec<u8>)>> = Global::new(Vec::new());
 
-/// The key of this host's name, which needs no notice at the start.
-const HOST: &[u8] = b"host";
 /// The key of all arguments but the first, which stand in `FACTS` one by one.
 const ARGUMENTS: &str = "argv";
 
@@ -45,14 +43,12 @@ fn with<R>(call: impl FnOnce(&mut Infos) -> R) -> R {
 /// Adds what has become known about the start of this process since the last call; former values stay.
 fn add_facts(environment: &mut InfoList) {
     let facts = FACTS.with(core::mem::take);
-    if environment.get(HOST).is_none() {
-        with_host_name(|host| environment.set(HOST, host));
-    }
     let mut add = |key: &str, value: &[u8]| {
         if environment.get(key.as_bytes()).is_none() && (1..MAX_VALUE).contains(&value.len()) {
             environment.set(key.as_bytes(), value);
         }
     };
+    with_host_name(|host| add("host", host));
     let (arguments, others): (Vec<_>, Vec<_>) =
         facts.into_iter().partition(|(key, _)| *key == ARGUMENTS);
     for (key, value) in others {

@@ -17,11 +17,8 @@ use super::received_frame::{EventHandler, Frame};
 use super::ring::{Consumer, EXPOSED, LONG, Producer, RingError};
 use super::ring_memory::{MailMemory, RingMemory};
 use super::segment::Segment;
-use crate::tuning::{FAST_PATHS, PROMPT_LOOKS};
+use crate::tuning::{BURST_FRAMES, FAST_PATHS, PROMPT_LOOKS};
 use crate::wait::clock::{self, LookTiming};
-
-/// Number of frames without one of this side in between that are a burst: more than those of a message of 64 KiB.
-pub(super) const LEAST_BURST: u32 = 6;
 
 pub(super) struct Connection {
     pub(super) outbound: Producer<RingMemory>,
@@ -229,8 +226,8 @@ impl Connection {
     /// until another frame has come.
     #[inline(always)]
     fn found_nothing(&mut self, timing: LookTiming) {
-        if FAST_PATHS && timing.burst > 0 && self.inbound.burst >= LEAST_BURST {
-            self.inbound.burst = LEAST_BURST - 1;
+        if FAST_PATHS && timing.burst > 0 && self.inbound.burst >= BURST_FRAMES {
+            self.inbound.burst = BURST_FRAMES - 1;
             self.next_poll = clock::ticks() + timing.burst;
         }
     }

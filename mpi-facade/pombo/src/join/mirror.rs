@@ -381,13 +381,10 @@ impl Mirror {
         }
         // What attaches wakes nobody.
         looks |= (waiting.is_empty() || !self.is_told) && self.end.is_none();
-        Shm::wait_for_any(
-            &mut waiting,
-            if looks {
-                set.at_most(LOOK.as_nanos() as u64)
-            } else {
-                set
-            },
-        );
+        let set = match looks {
+            true => set.at_most(LOOK.as_nanos() as u64),
+            false => set,
+        };
+        Shm::wait_for_any(&mut waiting, set);
     }
 }

@@ -4,13 +4,12 @@ use pombo_kernel::channel::{Channel, Cookie, Event};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
-use crate::shm::connection::LEAST_BURST;
 use crate::shm::{Segment, Shm};
-use crate::tuning::{BURST_FRAME, LONG_FRAME};
+use crate::tuning::{BURST_FRAME, BURST_FRAMES, LONG_FRAME};
 use crate::wait::WaitPolicy;
 
 /// Number of frames of a burst.
-const BURST: usize = LEAST_BURST as usize;
+const BURST: usize = BURST_FRAMES as usize;
 /// A pause that no test outlasts, in ticks.
 const FOR_EVER: u64 = u64::MAX / 4;
 
