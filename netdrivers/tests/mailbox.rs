@@ -12,6 +12,7 @@ mod threads;
 #[path = "mailbox/tokens.rs"]
 mod tokens;
 
+use pombo_kernel::channel::Channel;
 use pombo_netdrivers::Loopback;
 use pombo_netdrivers::mailbox::{Mailbox, Mailboxes, Message, SizeClasses};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +34,7 @@ fn world(processes: u16, classes: SizeClasses) -> Vec<Threads> {
 }
 
 /// Runs `f` while the other processes make progress.
-fn served<R>(others: &[Threads], f: impl FnOnce() -> R) -> R {
+fn served<L: Channel + Send, R>(others: &[Mailboxes<L>], f: impl FnOnce() -> R) -> R {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for other in others {

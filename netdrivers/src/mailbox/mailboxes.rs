@@ -374,7 +374,7 @@ pub struct LargeTicket<L: Channel + Send> {
 }
 
 impl<L: Channel + Send> LargeTicket<L> {
-    /// Waits until the message was retrieved, and returns it to be used again.
+    /// Waits until the message has left for whoever retrieves it, and returns it to be used again.
     ///
     /// # Errors
     /// [`Error::Vanished`]: the mailbox was destroyed, perhaps after the message was retrieved; [`Error::Kernel`]: its
