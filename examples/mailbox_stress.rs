@@ -1,5 +1,5 @@
 //! Eight threads in each rank, of which four post to mailboxes of all ranks and four retrieve, for some seconds: every
-//! message has a checksum, and none may be lost or doubled.
+//! message has a checksum, and none may be lost or doubled. Every other rank has a receiver thread besides.
 //!
 //! ```text
 //! pombo run -n 4 target/release/examples/mailbox_stress 3
@@ -8,7 +8,7 @@
 
 use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::mailbox::{Error, Mailbox, Mailboxes, Message, SizeClasses};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const RANKS: usize = 64;
@@ -161,6 +161,15 @@ fn run<L: Channel + Send>(mailboxes: &Mailboxes<L>, seconds: u64) -> Result<(), 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds = std::env::args().nth(1).map_or(Ok(3), |text| text.parse())?;
     let (mailboxes, launcher) = pombo_job::enter_mailboxes::<RANKS>(SizeClasses::default())?;
-    run(&mailboxes, seconds)?;
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let receiver = (mailboxes.me().0 % 2 == 1)
+            .then(|| scope.spawn(|| mailboxes.serve(|| over.load(Ordering::Acquire))));
+        let ran = run(&mailboxes, seconds);
+        over.store(true, Ordering::Release);
+        mailboxes.wake();
+        receiver.map_or(Ok(()), |it| it.join().expect("no thread panics"))?;
+        ran
+    })?;
     Ok(pombo_job::leave_mailboxes(&mailboxes, launcher)?)
 }

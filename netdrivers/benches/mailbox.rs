@@ -2,13 +2,12 @@
 //! interleaved with the kernel's own, as ratios of medians and of the least times. `cargo bench -p pombo-netdrivers --bench mailbox`. With the
 //! argument `kernel` or `mailboxes` one thread plays both ends, for a count of instructions.
 //!
-//! With a receiver thread at each end a round trip has four spinning threads. Two processors show its half all the same,
-//! with two threads: a program posts to a mailbox of its own process and retrieves, while the receiver thread runs on the
-//! other processor. It posts against the receiver thread, the frame goes through the ring to the other processor, and the
-//! receiver thread hands it back across: the same steps, with the same lines from one processor to the other, as from one
-//! process to another. So this is measured, and the hop is the difference: it less the kernel's half of a round trip, of
-//! the same turns. A turn with receiver threads at one end (three threads) and at both (four) stands beside it: what they
-//! take more is the system's switching.
+//! A receiver thread at each end stands by while the two threads make progress themselves: what its looks cost is in the
+//! ratio of the turns with four threads, which are long enough for some dozens of them. A hop remains where a thread waits
+//! and another one receives for it: that is measured with two threads, so that both have a processor. One waits at a
+//! mailbox, and receives what the other, of the same process, posts to its own mailbox and retrieves: the frame goes through
+//! the ring to the other processor, and the driver hands it back. The hop is that time less the kernel's half of a round
+//! trip, of the same turns.
 
 use pombo_kernel::prelude::*;
 use pombo_netdrivers::mailbox::{Mailbox, Mailboxes, Mailing, Message, SizeClasses};
@@ -21,6 +20,9 @@ header! { struct Plain { tag: U32 } }
 /// Many and short, so that some are not disturbed.
 const ROUNDS: usize = 400;
 const SHORT_TRIPS: usize = 500;
+/// Beside receiver threads, which look at the others' progress ten times in a millisecond.
+const SERVED_TRIPS: usize = 20_000;
+const SERVED_ROUNDS: usize = 41;
 /// For a count of instructions.
 const COUNTED_TRIPS: usize = 10_000;
 const LONG_TRIPS: usize = 40;
@@ -80,11 +82,11 @@ fn kernel(ranks: &mut [Comm; 2], trips: usize, len: usize) -> f64 {
     )
 }
 
-fn short(one: &Pair, other: &Pair) -> f64 {
+fn short(trips: usize, one: &Pair, other: &Pair) -> f64 {
     let trip = |(mine, to): &Pair, first: bool| {
         let (mut sent, mut got) = (Message::new(), Message::new());
         sent.pack(1_u64);
-        for _ in 0..SHORT_TRIPS {
+        for _ in 0..trips {
             if first {
                 to.post(&mut sent).expect("posted");
             }
@@ -94,7 +96,7 @@ fn short(one: &Pair, other: &Pair) -> f64 {
             }
         }
     };
-    timed(SHORT_TRIPS, || trip(one, true), || trip(other, false))
+    timed(trips, || trip(one, true), || trip(other, false))
 }
 
 fn long(one: &Pair, other: &Pair) -> f64 {
@@ -192,24 +194,34 @@ fn line() -> f64 {
     timed(SHORT_TRIPS, || play(0), || play(1))
 }
 
-/// Runs `f` while a thread receives for these processes.
+/// Runs `f` while a receiver thread serves each of these processes.
 fn with_receivers<R>(ranks: &[Rank], f: impl FnOnce() -> R) -> R {
-    let (is_over, begun) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let is_over = &AtomicBool::new(false);
     std::thread::scope(|scope| {
-        for (number, rank) in ranks.iter().enumerate() {
-            let (is_over, begun) = (&is_over, &begun);
-            let is_over = move || {
-                begun.fetch_or(1 << number, Ordering::AcqRel);
-                is_over.load(Ordering::Acquire)
-            };
+        for rank in ranks {
+            let is_over = || is_over.load(Ordering::Acquire);
             scope.spawn(move || rank.serve(is_over).expect("the channel works"));
-        }
-        while begun.load(Ordering::Acquire) + 1 != 1 << ranks.len() {
-            std::thread::yield_now();
         }
         let result = f();
         is_over.store(true, Ordering::Release);
         ranks.iter().for_each(Rank::wake);
+        result
+    })
+}
+
+/// Runs `f` while another thread of the process waits for a message, and receives for all.
+fn with_driver<R>(idle: &Mailbox<Shm>, f: impl FnOnce() -> R) -> R {
+    let waits = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            waits.store(true, Ordering::Release);
+            idle.retrieve(&mut Message::new()).expect("retrieved");
+        });
+        while !waits.load(Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+        let result = f();
+        idle.post(&mut Message::new()).expect("posted");
         result
     })
 }
@@ -250,44 +262,48 @@ fn main() {
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
         times[0].push(kernel(&mut comms, SHORT_TRIPS, 9));
-        times[1].push(short(&one, &other));
+        times[1].push(short(SHORT_TRIPS, &one, &other));
     }
     for _ in 0..LONG_ROUNDS {
         times[2].push(kernel(&mut comms, LONG_TRIPS, LONG));
         times[3].push(long(&one, &other));
     }
     let [short_kernel, short_mail, long_kernel, long_mail] = times.map(typical);
+    println!("a cache line takes {:.0} ns", line());
     print("9 bytes, half a round trip", short_kernel, short_mail);
     print("1 MiB, half a round trip", long_kernel, long_mail);
     let mut times = [const { Vec::new() }; 3];
+    for _ in 0..SERVED_ROUNDS {
+        times[0].push(kernel(&mut comms, SERVED_TRIPS, 9));
+        let served = |ranks| with_receivers(ranks, || short(SERVED_TRIPS, &one, &other));
+        times[1].push(served(&ranks[1..]));
+        times[2].push(served(&ranks));
+    }
+    let [own_kernel, at_one, at_both] = times.map(typical);
+    let what = "9 bytes, half a round trip, with a receiver thread at one end";
+    print(what, own_kernel, at_one);
+    let what = "9 bytes, half a round trip, with a receiver thread at each end";
+    print(what, own_kernel, at_both);
+    // The other process may keep the name.
+    let idle = with_receivers(&ranks[1..], || ranks[0].create("idle", PATIENCE));
+    let idle = idle.expect("a new name");
+    let mut times = [const { Vec::new() }; 3];
     for _ in 0..ROUNDS {
         times[0].push(kernel(&mut comms, SHORT_TRIPS, 9));
-        times[1].push(with_receivers(&ranks[..1], || to_itself(&one.0)));
+        times[1].push(with_driver(&idle, || to_itself(&one.0)));
         times[2].push(line());
     }
     let [own_kernel, itself, line] = times.map(typical);
-    let what =
-        "9 bytes, half a round trip with receiver threads, by a process to itself (two threads)";
-    print(what, own_kernel, itself);
-    let [hop, least_hop] = [0, 1].map(|at| itself[at] - own_kernel[at]);
+    print(
+        "9 bytes, received by another thread that waits",
+        own_kernel,
+        itself,
+    );
     println!(
-        "of that the hop, as a difference: {hop:.0} ns, {:.2} of the kernel; at least {least_hop:.0} ns, {:.2}; a cache line takes {:.0} ns, at least {:.0}",
-        hop / own_kernel[0],
-        least_hop / own_kernel[1],
+        "of that the hop, as a difference: {:.0} ns, at least {:.0} ns; a cache line takes {:.0} ns, at least {:.0}",
+        itself[0] - own_kernel[0],
+        itself[1] - own_kernel[1],
         line[0],
         line[1]
     );
-    for (receivers, what) in [
-        (
-            &ranks[1..],
-            "9 bytes, with a receiver thread at one end (three threads in all)",
-        ),
-        (
-            &ranks[..],
-            "9 bytes, with receiver threads (four threads in all)",
-        ),
-    ] {
-        let times = with_receivers(receivers, || [(); 3].map(|()| short(&one, &other)).to_vec());
-        print(what, short_kernel, typical(times));
-    }
 }

@@ -72,6 +72,9 @@ pub const LOCK_SPINS: u32 = 200;
 pub const PARKED_SPINS: u32 = 1000;
 /// Yields after these, before it sleeps: threads may outnumber the cores.
 pub const PARKED_YIELDS: u32 = 100;
+/// Time for which a receiver thread leaves the channel to threads that make calls: some hundred round trips of theirs, of
+/// which its waking takes a few percent.
+pub const STAND_BY: Duration = Duration::from_micros(100);
 /// The shortest and the longest time between two questions for a name that is not there yet.
 pub const LOOKUP_INTERVALS: RangeInclusive<u64> = 200_000..=20_000_000;
 

@@ -18,7 +18,7 @@ mod sync {
     use super::{Arc, Condvar, Mutex};
 
     pub(super) use loom::sync::atomic::{AtomicU32, Ordering};
-    pub(super) use loom::thread::yield_now;
+    pub(super) use loom::thread::{yield_now, yield_now as stand_by};
 
     pub(super) fn may_sleep(_idle: u32) -> bool {
         true
@@ -89,7 +89,11 @@ mod sync {
             self.0.1.notify_one();
         }
 
-        pub(super) fn wait(&self, _deadline: Option<u64>) {
+        pub(super) fn wait(&self, deadline: Option<u64>) {
+            self.sleep(deadline);
+        }
+
+        pub(super) fn sleep(&self, _deadline: Option<u64>) {
             let mut set = self.0.0.lock().expect("no thread panics");
             while !*set {
                 set = self.0.1.wait(set).expect("no thread panics");
@@ -207,4 +211,31 @@ fn a_sleeping_driver_is_rung() {
         retrieve(&shared, 0);
         thread.join().expect("no thread panics");
     });
+}
+
+/// A receiver thread leaves the turn to a thread that waits, and has it again afterwards; it sleeps while that one drives,
+/// and whoever ends it wakes it, wherever it sleeps.
+#[test]
+fn a_receiver_thread_leaves_the_turn_and_ends() {
+    for is_silent in [false, true] {
+        check(move || {
+            let (shared, arriving) = shared(is_silent, [0, 0]);
+            let is_over = Arc::new(AtomicU32::new(0));
+            let (served, over) = (shared.clone(), is_over.clone());
+            let receiver = thread::spawn(move || {
+                let served = served.serve(|| over.load(Ordering::Acquire) == 1);
+                assert_eq!(served, Ok(()));
+            });
+            let other = shared.clone();
+            let network = thread::spawn(move || match is_silent {
+                true => other.with(|channel| channel.here[0] += 1),
+                false => drop(arriving[0].fetch_add(1, Ordering::AcqRel)),
+            });
+            retrieve(&shared, 0);
+            is_over.store(1, Ordering::Release);
+            shared.wake_all();
+            receiver.join().expect("no thread panics");
+            network.join().expect("no thread panics");
+        });
+    }
 }

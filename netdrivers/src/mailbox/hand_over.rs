@@ -6,9 +6,11 @@
 //! under one lock, so no wake-up is lost. A thread that wants the lock says so in a word, at which the driver looks in
 //! every round; the same word says whether the driver sleeps in the channel, and then a bell wakes it.
 //!
-//! A receiver thread is a driver that waits for nothing. Only `mailboxes` uses this module.
+//! A receiver thread drives while no other thread does. It leaves the turn to whoever wants the lock, and stands by until
+//! no call has made progress for a while: a thread that waits receives for itself, without a hop, and the messages of one
+//! that computes are received for it. Only `mailboxes` uses this module.
 
-use super::sync::{AtomicU32, Bell, Flag, Lock, Ordering, is_over, may_sleep, yield_now};
+use super::sync::{AtomicU32, Bell, Flag, Lock, Ordering, is_over, may_sleep, stand_by, yield_now};
 use alloc::vec::Vec;
 
 /// What the threads share.
@@ -33,6 +35,8 @@ pub(super) struct HandOver<T: Driven> {
     turn: Lock<Turn<T>>,
     /// Bit 0: the driver sleeps. Above it: number of threads that want the lock.
     word: AtomicU32,
+    /// Number of calls that have made progress themselves; wraps. It changes under the lock, and is read without.
+    progressed: AtomicU32,
     bell: Bell,
 }
 
@@ -41,6 +45,8 @@ struct Turn<T: Driven> {
     is_driven: bool,
     /// At most one entry for each thread.
     parked: Vec<(T::Want, Flag)>,
+    /// Receiver threads, which sleep while another thread drives: at most one entry for each.
+    standing_by: Vec<Flag>,
 }
 
 const ASLEEP: u32 = 1;
@@ -66,8 +72,10 @@ impl<T: Driven> HandOver<T> {
                 value,
                 is_driven: false,
                 parked: Vec::new(),
+                standing_by: Vec::new(),
             }),
             word: AtomicU32::new(0),
+            progressed: AtomicU32::new(0),
             bell: Bell::new(),
         }
     }
@@ -84,13 +92,17 @@ impl<T: Driven> HandOver<T> {
     pub(super) fn with_time<R>(&self, f: impl FnOnce(&mut T, &mut dyn FnMut() -> bool) -> R) -> R {
         self.locked(|turn| {
             let alone = !turn.is_driven && turn.parked.is_empty();
-            let mut rounds = if alone { EXCHANGE_ROUNDS } else { 0 };
+            let most = if alone { EXCHANGE_ROUNDS } else { 0 };
+            let mut rounds = most;
             let mut goes_on = || {
                 let goes_on = rounds > 0 && self.word.load(Ordering::Acquire) < WANTED;
                 rounds = rounds.saturating_sub(1);
                 goes_on
             };
             let result = f(&mut turn.value, &mut goes_on);
+            if rounds < most {
+                self.count_progress();
+            }
             turn.wake_ready();
             result
         })
@@ -140,7 +152,13 @@ impl<T: Driven> HandOver<T> {
                     over = self.rounds(turn, &mut idle, deadline, &mut look);
                 }
                 match over.transpose() {
-                    Some(over) => turn.leave(is_driver, Step::Over(over)),
+                    Some(over) => {
+                        turn.leave(is_driver);
+                        if is_driver {
+                            self.count_progress();
+                        }
+                        Step::Over(over)
+                    }
                     None => Step::Yield,
                 }
             });
@@ -151,6 +169,49 @@ impl<T: Driven> HandOver<T> {
                     flag.wait(deadline);
                     self.locked(|turn| turn.parked.retain(|(_, its)| !its.is(&flag)));
                 }
+            }
+        }
+    }
+
+    /// Makes progress for others until `is_over` says so, which is asked after every event and every [`Self::wake_all`].
+    ///
+    /// # Errors
+    /// As [`Driven::progress`].
+    pub(super) fn serve(&self, is_over: impl Fn() -> bool) -> Result<(), T::Error> {
+        let (mut last, mut idle) = (None, 0);
+        loop {
+            let progressed = self.progressed.load(Ordering::Relaxed);
+            let before = last.replace(progressed);
+            if before.is_some_and(|before| before != progressed) {
+                if is_over() {
+                    return Ok(());
+                }
+                stand_by();
+                continue;
+            }
+            let step = self.locked(|turn| {
+                // Under the lock: who wants that this is over sets that before it wakes all.
+                if is_over() {
+                    return Step::Over(Ok(()));
+                }
+                if turn.is_driven {
+                    let flag = Flag::new();
+                    turn.standing_by.push(flag.clone());
+                    return Step::Park(flag);
+                }
+                turn.is_driven = true;
+                let mut over = |_: &mut T| Ok(is_over().then_some(()));
+                let over = self.rounds(turn, &mut idle, None, &mut over);
+                turn.leave(true);
+                match over {
+                    Ok(None) => Step::Yield,
+                    over => Step::Over(over.map(drop)),
+                }
+            });
+            match step {
+                Step::Over(result) => return result,
+                Step::Park(flag) => flag.sleep(None),
+                Step::Yield => stand_by(),
             }
         }
     }
@@ -171,7 +232,16 @@ impl<T: Driven> HandOver<T> {
             for (_, flag) in turn.parked.drain(..) {
                 flag.set();
             }
+            turn.wake_standing_by();
         });
+    }
+
+    /// Tells receiver threads that a call has made progress itself. The caller has the lock.
+    #[inline]
+    fn count_progress(&self) {
+        let progressed = self.progressed.load(Ordering::Relaxed);
+        let next = progressed.wrapping_add(1);
+        self.progressed.store(next, Ordering::Relaxed);
     }
 
     /// Makes progress until `look` has found something (`Some`), the deadline has passed (`Some` of `None`), or another
@@ -241,14 +311,22 @@ impl<T: Driven> Turn<T> {
         });
     }
 
-    /// Leaves the turn to others: if nobody drives, one that is parked is to.
-    fn leave<R>(&mut self, is_driver: bool, result: R) -> R {
+    /// Leaves the turn to others: if nobody drives, one that is parked is to, or a receiver thread.
+    fn leave(&mut self, is_driver: bool) {
         self.is_driven &= !is_driver;
-        if !self.is_driven
-            && let Some((_, flag)) = self.parked.pop()
-        {
+        if self.is_driven {
+            return;
+        }
+        match self.parked.pop() {
+            Some((_, flag)) => flag.set(),
+            None => self.wake_standing_by(),
+        }
+    }
+
+    #[inline]
+    fn wake_standing_by(&mut self) {
+        for flag in self.standing_by.drain(..) {
             flag.set();
         }
-        result
     }
 }

@@ -166,14 +166,12 @@ impl<L: Channel + Send> Mailboxes<L> {
     }
 
     /// Makes progress for all threads until `is_over` says so, which is asked after every event and every
-    /// [`Self::wake`]: for a receiver thread.
+    /// [`Self::wake`]: for a receiver thread. While other threads wait in calls, they receive, and it sleeps.
     ///
     /// # Errors
     /// [`Error::Kernel`] when the channel is broken.
     pub fn serve(&self, is_over: impl Fn() -> bool) -> Result<(), Error> {
-        let over = |_: &mut Core<L>| Ok(is_over().then_some(()));
-        self.0.wait_for(None, over, || Want::Nothing)?;
-        Ok(())
+        self.0.serve(is_over)
     }
 
     /// Makes every thread that waits, or serves, look again whether that is over.

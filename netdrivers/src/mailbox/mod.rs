@@ -27,7 +27,9 @@
 //! # Who makes progress
 //!
 //! By default whichever thread waits in a call does, for all; the others that wait are woken. A process that computes
-//! answers nobody meanwhile, also not as the keeper of names. A thread in [`Mailboxes::serve`] makes progress all the time.
+//! answers nobody meanwhile, also not as the keeper of names: unless a receiver thread is in [`Mailboxes::serve`], which
+//! makes progress while no other thread does, from some hundred microseconds after the last call on. A thread that waits
+//! in a call receives its messages itself all the same, so that they take no hop from thread to thread.
 //!
 //! # Back-pressure
 //!

@@ -1,7 +1,7 @@
 //! What the hand-over between threads sleeps on, in one place so that a model checker can replace it.
 
 use crate::futex;
-use crate::tuning::{NO_SLEEP_POLLS, PARKED_SPINS, PARKED_YIELDS};
+use crate::tuning::{NO_SLEEP_POLLS, PARKED_SPINS, PARKED_YIELDS, STAND_BY};
 use crate::wait::now;
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -21,6 +21,12 @@ pub(super) fn is_over(deadline: Option<u64>) -> bool {
 /// Returns whether waiting after so many rounds in vain may sleep.
 pub(super) fn may_sleep(idle: u32) -> bool {
     idle >= NO_SLEEP_POLLS
+}
+
+/// Leaves the channel to threads that make calls, for a while.
+pub(super) fn stand_by() {
+    // Nobody wakes it.
+    futex::wait(&AtomicU32::new(0), 0, Some(STAND_BY));
 }
 
 /// The values of a flag, beside 0.
@@ -60,7 +66,12 @@ impl Flag {
                 _ => yield_now(),
             }
         }
-        while !is_set() {
+        self.sleep(deadline);
+    }
+
+    /// Sleeps until the flag is set, or until the deadline.
+    pub(super) fn sleep(&self, deadline: Option<u64>) {
+        while self.0.load(Ordering::Acquire) != SET {
             let left = deadline.map(|deadline| deadline.saturating_sub(now()));
             if left == Some(0) {
                 return;

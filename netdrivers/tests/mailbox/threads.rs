@@ -2,7 +2,7 @@
 
 use super::*;
 use pombo_netdrivers::mailbox::Error;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 #[test]
 fn time_outs_pass() {
@@ -60,6 +60,71 @@ fn each_message_is_retrieved_once() {
             let all = THREADS * POSTS;
             assert_eq!(count.into_inner(), all);
             assert_eq!(sum.into_inner(), all * (all - 1) / 2);
+        });
+    }
+}
+
+/// A receiver thread leaves the channel to a thread that exchanges messages, serves others while that one makes no calls,
+/// and ends while it exchanges messages again.
+#[test]
+fn a_receiver_thread_serves_between_calls() {
+    const TRIPS: usize = 300;
+    let world = world(2, SizeClasses::new(8, 4));
+    let [zero, one] = &world[..] else {
+        unreachable!("two processes");
+    };
+    let boxes = served(&world[1..], || zero.create("zero", LONG)).expect("a new name");
+    let there = served(&world[..1], || one.create("one", LONG)).expect("a new name");
+    let to_one = served(&world[1..], || zero.clone_mailbox("one", LONG)).expect("there");
+    let to_zero = served(&world[..1], || one.clone_mailbox("zero", LONG)).expect("there");
+    for phase in 0..10 {
+        let (over, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let receiver = scope.spawn(|| one.serve(|| over.load(Ordering::Acquire)));
+            let answering = scope.spawn(|| {
+                let mut message = Message::new();
+                // It answers until the receiver thread has ended, and between the two halves it computes.
+                for trip in 0.. {
+                    if trip == TRIPS {
+                        while !over.load(Ordering::Acquire) {
+                            std::thread::yield_now();
+                        }
+                    }
+                    there.retrieve(&mut message).expect("retrieved");
+                    let is_last: u8 = message.unpack().expect("a flag");
+                    message.clear();
+                    to_zero.post(&mut message).expect("posted");
+                    if is_last == 1 {
+                        return;
+                    }
+                }
+            });
+            let mut message = Message::new();
+            let mut exchange = |is_last: bool| {
+                message.clear();
+                to_one.post(message.pack(u8::from(is_last))).expect("posted");
+                boxes.retrieve(&mut message).expect("retrieved");
+            };
+            (0..TRIPS).for_each(|_| exchange(false));
+            for name in 0..8 {
+                // Either process keeps some of these names.
+                let created = zero.create(&format!("name {phase} {name}"), LONG);
+                created.expect("served by the receiver thread");
+            }
+            over.store(true, Ordering::Release);
+            one.wake();
+            scope.spawn(|| {
+                receiver
+                    .join()
+                    .expect("no panic")
+                    .expect("the channel works");
+                ended.store(true, Ordering::Release);
+            });
+            while !ended.load(Ordering::Acquire) {
+                exchange(false);
+            }
+            exchange(true);
+            answering.join().expect("no panic");
         });
     }
 }
