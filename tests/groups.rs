@@ -15,6 +15,10 @@ fn seconds() -> u64 {
     seconds.unwrap_or(2)
 }
 
+fn time() -> Duration {
+    Duration::from_secs(seconds())
+}
+
 /// Runs 16 processes over that network, of which these are killed. All others print the same processes and members,
 /// and none of the victims is among them.
 fn survivors_have_the_same_groups(net: &[&str], victims: &[usize]) {
@@ -24,7 +28,7 @@ fn survivors_have_the_same_groups(net: &[&str], victims: &[usize]) {
         .arg(example("groups"))
         .arg(seconds().to_string());
     command.args(victims.iter().map(usize::to_string));
-    let outcome = finish(&mut command);
+    let outcome = Job::start(&mut command).finish_after(time());
     check(&outcome.out, victims);
     println!("{}", outcome.err);
 }
@@ -78,8 +82,9 @@ fn survivors_of_16_of_which_some_join_later_have_the_same_groups() {
             Job::start(command.arg(rest.to_string()).args(words()))
         })
         .collect();
-    let guests: Vec<_> = guests.into_iter().map(Job::finish).collect();
-    let job = job.finish();
+    let finish = |job: Job| job.finish_after(time());
+    let guests: Vec<_> = guests.into_iter().map(finish).collect();
+    let job = finish(job);
     let out: String = guests.iter().chain([&job]).map(|one| &*one.out).collect();
     println!("{}", job.err);
     guests.iter().for_each(|guest| println!("{}", guest.err));

@@ -347,13 +347,15 @@ static void alltoall(const struct type *t, int count, int in_place)
 static void reduce(const struct type *t, int count, enum op op, int root, int in_place)
 {
     const size_t c = (size_t)count;
+    const int gets = root < 0 || me == root; /* the result */
     void *in = room(t, c), *wanted = room(t, c), *out = room(t, c);
     char what[40];
 
     snprintf(what, sizeof what, "%s with %s%s", root < 0 ? "Allreduce" : "Reduce", ops[op].name,
              in_place ? " in place" : "");
-    put(t, wanted, 0, c, 0, 0, op);
-    for (int r = 1; r < n; r++)
+    if (gets)
+        put(t, wanted, 0, c, 0, 0, op);
+    for (int r = 1; r < n && gets; r++)
         for (size_t i = 0; i < c; i++)
             t->fold(wanted, i, value(r, i, op), op);
     /* For one rank alone the operation is never used: logic values stay as sent. */
@@ -365,7 +367,7 @@ static void reduce(const struct type *t, int count, enum op op, int root, int in
         MPI(MPI_Reduce(out, NULL, count, t->mpi, ops[op].op, root, comm));
     else
         MPI(MPI_Reduce(in_place ? MPI_IN_PLACE : out, in, count, t->mpi, ops[op].op, root, comm));
-    if (root < 0 || me == root) {
+    if (gets) {
         compare(t, in, wanted, c, what);
     } else {
         free(in);

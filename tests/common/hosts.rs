@@ -213,9 +213,13 @@ impl Hosts {
         sh(&format!("ip link set v{host} down"));
     }
 
-    /// Takes the link of a host up again.
+    /// Takes the link of a host up again. Nobody keeps looking for addresses as of a moment before: such a search may be about
+    /// to fail, and with it what is connected next.
     pub fn plug(&self, host: usize) {
         sh(&format!("ip link set v{host} up"));
+        for host in 0..self.count {
+            sh(&format!("ip -n h{host} neigh flush dev eth0"));
+        }
     }
 }
 

@@ -57,7 +57,6 @@ fn a_host_that_is_reached_late_takes_part() {
 
 #[test]
 fn a_host_that_is_never_reached_ends_the_job_and_is_named() {
-    let _alone = alone();
     let test = here!(a_host_that_is_never_reached_ends_the_job_and_is_named);
     on_hosts(test, HOSTS, |hosts| {
         let Some(mut command) = over_it(hosts, "1") else {

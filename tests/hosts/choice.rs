@@ -104,7 +104,6 @@ fn a_helper_lends_sockets_to_ranks_without_the_right() {
 
 #[test]
 fn interfaces_that_will_not_do_are_named() {
-    let _alone = alone();
     let test = here!(interfaces_that_will_not_do_are_named);
     on_hosts(test, HOSTS, |hosts| {
         // With a second network the interface is ambiguous.

@@ -4,7 +4,7 @@ use crate::common::{Hosts, on_hosts};
 use crate::support::{Job, Outcome, directory, example, finish, pombo, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -52,7 +52,8 @@ fn forget_variables(command: &mut Command) {
     }
 }
 
-/// Runs one job at a time, because eight ranks use all of a machine with two processors.
+/// Runs one job at a time, because eight ranks use all of a machine with two processors. Tests whose ranks wait or sleep
+/// most of the time do without: they run beside others.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -63,21 +64,29 @@ fn source(path: &str) -> PathBuf {
     root.join(path)
 }
 
-/// Compiles into a directory of the test.
+/// Compiles into a directory of the test, once.
 pub(crate) fn compile(test: &str, path: &str) -> PathBuf {
     compile_for(None, test, path)
 }
 
 /// For the library in that directory.
 pub(crate) fn compile_for(library: Option<&Path>, test: &str, path: &str) -> PathBuf {
+    static COMPILED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let source = source(path);
     let name = source.file_stem().expect("a file");
-    let program = directory(test).join(name);
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let program = directory.join(name);
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if compiled.contains(&program) {
+        return program;
+    }
+    std::fs::create_dir_all(directory).expect("room");
     let mut command = pombo(["mpicc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror"]);
     command.arg(source).arg("-o").arg(&program);
     command.envs(library.map(|library| ("POMBO_LIB", library)));
     let outcome = finish(command.args(["-lm", "-lpthread"]));
     assert_eq!(outcome.code, 0, "{}", outcome.err);
+    compiled.insert(program.clone());
     program
 }
 
@@ -173,7 +182,6 @@ fn heat_draws_the_same_picture_on_four_hosts_as_on_one() {
 /// `POMBO_NAP=30` sets the seconds of sleep, for a program that computes long.
 #[test]
 fn a_rank_that_sleeps_is_not_dead() {
-    let _alone = alone();
     on_hosts(here!(a_rank_that_sleeps_is_not_dead), HOSTS, |hosts| {
         let nap = std::env::var("POMBO_NAP").unwrap_or_else(|_| "3".to_owned());
         let Some(mut command) = job(hosts) else {
@@ -259,7 +267,6 @@ impl WaitingJob {
 
 #[test]
 fn a_killed_rank_is_named_by_every_other_rank() {
-    let _alone = alone();
     let test = here!(a_killed_rank_is_named_by_every_other_rank);
     on_hosts(test, HOSTS, |hosts| {
         for net in NETS {
@@ -276,7 +283,6 @@ fn a_killed_rank_is_named_by_every_other_rank() {
 /// A host whose link goes down ends no process: the other ranks detect its loss by the keep-alive of their connections.
 #[test]
 fn a_vanished_host_is_named_by_every_other_rank() {
-    let _alone = alone();
     let test = here!(a_vanished_host_is_named_by_every_other_rank);
     on_hosts(test, HOSTS, |hosts| {
         for net in NETS {
@@ -294,7 +300,6 @@ fn a_vanished_host_is_named_by_every_other_rank() {
 /// A rank that sends over an interface that has gone names the interface.
 #[test]
 fn an_interface_that_is_taken_away_is_named() {
-    let _alone = alone();
     let test = here!(an_interface_that_is_taken_away_is_named);
     on_hosts(test, HOSTS, |hosts| {
         let by = (NETS[1], "0");
@@ -426,7 +431,6 @@ fn a_chain_on_four_hosts_outlives_a_killed_rank() {
 /// The interface stays up, but its MTU is lowered.
 #[test]
 fn an_mtu_that_is_lowered_is_named() {
-    let _alone = alone();
     let test = here!(an_mtu_that_is_lowered_is_named);
     on_hosts(test, HOSTS, |hosts| {
         let by = (NETS[1], "0");
@@ -443,7 +447,6 @@ fn an_mtu_that_is_lowered_is_named() {
 /// A rank that only waits sends nothing that could be refused: frames to it are dropped where they arrive.
 #[test]
 fn an_mtu_that_is_lowered_is_named_by_who_only_waits() {
-    let _alone = alone();
     let test = here!(an_mtu_that_is_lowered_is_named_by_who_only_waits);
     on_hosts(test, HOSTS, |hosts| {
         let by = (NETS[1], "0");
@@ -463,7 +466,6 @@ const ALLOWED: &str = "rule del to 10.77.0.1 ipproto udp prohibit";
 /// A firewall that is being changed acts like a network that loses frames.
 #[test]
 fn a_rule_that_forbids_frames_for_a_moment_ends_no_job() {
-    let _alone = alone();
     let test = here!(a_rule_that_forbids_frames_for_a_moment_ends_no_job);
     on_hosts(test, HOSTS, |hosts| {
         let by = (NETS[0], "0");
@@ -484,7 +486,6 @@ fn a_rule_that_forbids_frames_for_a_moment_ends_no_job() {
 
 #[test]
 fn a_rule_that_goes_on_forbidding_frames_is_named() {
-    let _alone = alone();
     let test = here!(a_rule_that_goes_on_forbidding_frames_is_named);
     on_hosts(test, HOSTS, |hosts| {
         let by = (NETS[0], "0");

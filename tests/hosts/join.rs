@@ -57,7 +57,6 @@ fn join(hosts: &Hosts, file: &Path, program: impl AsRef<OsStr>) -> Command {
 
 #[test]
 fn a_process_of_another_host_joins_with_the_key() {
-    let _alone = alone();
     let test = here!(a_process_of_another_host_joins_with_the_key);
     on_hosts(test, 2, |hosts| {
         let (job, file) = start(hosts, "1", "2", "join", &[]);
@@ -89,7 +88,6 @@ fn a_process_of_another_host_joins_with_the_key() {
 
 #[test]
 fn a_place_is_given_once_and_its_death_is_seen() {
-    let _alone = alone();
     let test = here!(a_place_is_given_once_and_its_death_is_seen);
     on_hosts(test, 2, |hosts| {
         let ends: [&dyn Fn(&Job); 2] =
@@ -118,7 +116,6 @@ fn a_place_is_given_once_and_its_death_is_seen() {
 
 #[test]
 fn a_process_of_another_host_ends_with_the_launcher() {
-    let _alone = alone();
     let test = here!(a_process_of_another_host_ends_with_the_launcher);
     on_hosts(test, 2, |hosts| {
         let (job, file) = start(hosts, "1", "1", "join", &[]);
@@ -259,7 +256,6 @@ fn start_many(hosts: &Hosts, gate: Option<&Path>) -> [Job; 2] {
 
 #[test]
 fn a_guest_that_computes_long_is_not_taken_for_dead() {
-    let _alone = alone();
     let test = here!(a_guest_that_computes_long_is_not_taken_for_dead);
     on_hosts(test, 2, |hosts| {
         let [job, guest] = start_many(hosts, None);
@@ -269,7 +265,6 @@ fn a_guest_that_computes_long_is_not_taken_for_dead() {
 
 #[test]
 fn a_guest_that_computes_ends_with_the_launcher() {
-    let _alone = alone();
     let test = here!(a_guest_that_computes_ends_with_the_launcher);
     on_hosts(test, 2, |hosts| {
         let [job, guest] = start_many(hosts, None);
@@ -282,7 +277,6 @@ fn a_guest_that_computes_ends_with_the_launcher() {
 /// A stopped process is not given up though others send more to it than its system holds.
 #[test]
 fn who_is_stopped_goes_on_later() {
-    let _alone = alone();
     on_hosts(here!(who_is_stopped_goes_on_later), 2, |hosts| {
         let gate = hosts.home().join("gate");
         let [mut job, guest] = start_many(hosts, Some(&gate));
@@ -333,7 +327,6 @@ pub(crate) fn flood(hosts: &Hosts, addresses: &[String]) -> Job {
 
 #[test]
 fn connections_that_say_nothing_keep_nobody_out() {
-    let _alone = alone();
     let test = here!(connections_that_say_nothing_keep_nobody_out);
     on_hosts(test, 2, |hosts| {
         let (job, file) = start(hosts, "1", "1", "join", &[]);
@@ -345,7 +338,6 @@ fn connections_that_say_nothing_keep_nobody_out() {
 
 #[test]
 fn what_cannot_take_part_is_refused_by_name() {
-    let _alone = alone();
     let test = here!(what_cannot_take_part_is_refused_by_name);
     on_hosts(test, 2, |hosts| {
         // The program has another composition than the job's.

@@ -194,7 +194,6 @@ fn run(hosts: &Hosts, named: &str, spare: &str) -> Option<Command> {
 
 #[test]
 fn newcomers_of_three_hosts_reach_all() {
-    let _alone = alone();
     let test = here!(newcomers_of_three_hosts_reach_all);
     on_hosts(test, HOSTS, |hosts| {
         for net in ["udp", "ethernet:eth0"] {
@@ -236,7 +235,6 @@ fn newcomers_of_three_hosts_reach_all() {
 
 #[test]
 fn deaths_are_seen_on_all_hosts() {
-    let _alone = alone();
     let test = here!(deaths_are_seen_on_all_hosts);
     on_hosts(test, HOSTS, |hosts| {
         let Some(members) = Members::start(hosts, &[], "h0:2,h1:1", "2") else {
@@ -266,7 +264,6 @@ fn deaths_are_seen_on_all_hosts() {
 
 #[test]
 fn a_partition_leaves_the_side_of_the_newcomer_or_the_other() {
-    let _alone = alone();
     let test = here!(a_partition_leaves_the_side_of_the_newcomer_or_the_other);
     on_hosts(test, HOSTS, |hosts| {
         // The place is on the first host again.
@@ -290,7 +287,6 @@ fn a_partition_leaves_the_side_of_the_newcomer_or_the_other() {
 
 #[test]
 fn all_end_with_the_launcher() {
-    let _alone = alone();
     let test = here!(all_end_with_the_launcher);
     on_hosts(test, HOSTS, |hosts| {
         let Some(members) = Members::start(hosts, &[], "h0:1,h1:1", "1") else {
@@ -347,7 +343,6 @@ fn mailboxes_and_pools_reach_newcomers() {
 /// Places are given though others open connections and say nothing, and a program of another composition gets none.
 #[test]
 fn places_are_for_those_who_can_take_them() {
-    let _alone = alone();
     let test = here!(places_are_for_those_who_can_take_them);
     on_hosts(test, HOSTS, |hosts| {
         let Some(members) = Members::start(hosts, &[], "h0:1,h1:1", "2") else {
@@ -379,7 +374,6 @@ fn places_are_for_those_who_can_take_them() {
 /// listen, or whose file cannot be written.
 #[test]
 fn a_job_that_cannot_begin_ends() {
-    let _alone = alone();
     on_hosts(here!(a_job_that_cannot_begin_ends), HOSTS, |hosts| {
         let Some(mut command) = run(hosts, "h0:1,h1:1", "2") else {
             return;

@@ -18,9 +18,9 @@ fn library() -> PathBuf {
 
 #[test]
 fn programs_on_four_hosts_by_pnet() {
-    let _alone = alone();
     // It is built here, because hosts have no network by which cargo could download what the feature takes.
     let library = library();
+    let _alone = alone();
     on_hosts(here!(programs_on_four_hosts_by_pnet), HOSTS, |hosts| {
         let bcast = ("bcast", &["8388608", "1"][..]);
         let all = PROGRAMS.split(' ').map(|name| (name, &[][..], "0"));

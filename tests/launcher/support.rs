@@ -1,11 +1,12 @@
 //! Starts a launcher, waits for it with a hang limit, and finds processes.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -114,8 +115,13 @@ impl Job {
         lines
     }
 
-    pub(crate) fn finish(mut self) -> Outcome {
-        let watch = Watch::start(self.pid());
+    pub(crate) fn finish(self) -> Outcome {
+        self.finish_after(Duration::ZERO)
+    }
+
+    /// Waits for a job that is to run for this time: the hang limit begins afterwards.
+    pub(crate) fn finish_after(mut self, time: Duration) -> Outcome {
+        let watch = Watch::start_after(time, self.pid());
         let mut stderr = self.child.stderr.take().unwrap();
         let errors = thread::spawn(move || text_of(&mut stderr));
         let out = text_of(&mut self.lines);
@@ -149,9 +155,13 @@ struct Watch(mpsc::Sender<()>, thread::JoinHandle<bool>);
 
 impl Watch {
     fn start(pid: Pid) -> Watch {
+        Watch::start_after(Duration::ZERO, pid)
+    }
+
+    fn start_after(time: Duration, pid: Pid) -> Watch {
         let (stop, stopped) = mpsc::channel();
         let thread = thread::spawn(move || {
-            let hangs = stopped.recv_timeout(HANG).is_err();
+            let hangs = stopped.recv_timeout(time + HANG).is_err();
             if hangs {
                 let _ = kill(pid, Signal::SIGKILL);
             }
@@ -200,8 +210,13 @@ pub(crate) fn pids(lines: &[String]) -> Vec<i32> {
 
 /// Builds an example, which cargo does by itself only for those who run all tests, and returns its path.
 pub(crate) fn example(name: &str) -> PathBuf {
-    // With the features of the whole workspace, or another C library would take the place of the one under test.
-    cargo_build(|cargo| cargo.args(["--workspace", "--example", name]));
+    static BUILT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !built.contains(name) {
+        // With the features of the whole workspace, or another C library would take the place of the one under test.
+        cargo_build(|cargo| cargo.args(["--workspace", "--example", name]));
+        built.insert(name.to_owned());
+    }
     let launcher = Path::new(env!("CARGO_BIN_EXE_pombo"));
     launcher.with_file_name("examples").join(name)
 }

@@ -46,6 +46,21 @@ impl TestReceiver {
         assert_eq!(sent, 0);
     }
 
+    /// Stops it. The system does so a little later than it is told, on a busy machine many frames later.
+    fn stop(&self) {
+        self.signal(libc::SIGSTOP);
+        let stat = format!("/proc/{}/stat", self.0.id());
+        let is_stopped = || {
+            let stat = std::fs::read_to_string(&stat).expect("it is there");
+            stat.contains(") T ")
+        };
+        let start = std::time::Instant::now();
+        while !is_stopped() {
+            assert!(start.elapsed().as_secs() < 60, "it does not stop");
+            std::thread::yield_now();
+        }
+    }
+
     fn ends_well(mut self) {
         drop(self.0.stdin.take());
         assert!(self.0.wait().expect("a child").success());
@@ -163,11 +178,11 @@ fn a_stopped_receiver_throttles_and_goes_on() {
             let three = receivers[2].as_ref().expect("it is there");
             match stopped {
                 None if counts.packets >= MIDDLE => {
-                    three.signal(libc::SIGSTOP);
+                    three.stop();
                     stopped = Some((counts, memory()));
                 }
                 Some((then, used)) if !awake && counts.polls >= then.polls + UNANSWERED => {
-                    // It may have done a little before the signal came.
+                    // Its last reports may not have been read yet.
                     assert!(counts.packets <= then.packets + 2 * WINDOW, "{counts:?}");
                     // The system may join pages to larger ones meanwhile. All of the message is four times this.
                     assert!(
