@@ -101,7 +101,13 @@ impl Writer {
     /// Appends a field; beyond [`MIN_LIMIT`] it is omitted.
     #[inline]
     pub(crate) fn put<T: Wire>(&mut self, field: &T) -> &mut Self {
-        let _ = self.bytes.extend_from_slice(field.as_bytes());
+        self.append(field.as_bytes())
+    }
+
+    // Not inlined: thirty places use it, none of them for an eager message.
+    #[inline(never)]
+    fn append(&mut self, field: &[u8]) -> &mut Self {
+        let _ = self.bytes.extend_from_slice(field);
         self
     }
 

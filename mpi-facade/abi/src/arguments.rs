@@ -242,7 +242,10 @@ impl Statuses {
 #[cold]
 #[inline(never)]
 pub(crate) fn refuse(named: &'static str, comm: Option<Comm>) -> c_int {
-    let (function, argument) = named.split_once(' ').unwrap_or((named, "argument"));
+    // A search by std for a space would be longer than all the rest.
+    let space = named.bytes().position(|byte| byte == b' ');
+    let parts = space.and_then(|at| Some((named.get(..at)?, named.get(at + 1..)?)));
+    let (function, argument) = parts.unwrap_or((named, "argument"));
     let comm = comm.unwrap_or(MPI_COMM_SELF);
     errhandler::raise(function, CommError::new(null(argument), comm))
 }

@@ -344,7 +344,7 @@ impl Comms {
         table[WORLD].spare_contexts = FIRST_SPARE..first;
         table[SELF].spare_contexts = first..second;
         Comms {
-            table: table.into_iter().map(Some).collect(),
+            table: table.map(Some).into(),
             free: Vec::new(),
             remove: None,
             places: [(0, WORLD as u32), (1, SELF as u32)].into(),

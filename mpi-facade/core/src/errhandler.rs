@@ -14,6 +14,7 @@ use crate::exit::exit;
 use crate::handle_table::HandleTable;
 use crate::objects::Objects;
 use crate::runtime::callback;
+use crate::runtime::pthread::Global;
 use crate::runtime::world::{self, CommError, World};
 use core::ffi::c_int;
 use pombo_job::WorldChannel;
@@ -36,14 +37,17 @@ fn handlers(objects: &mut Objects) -> &mut HandleTable<Handler> {
     &mut objects.extensions.get::<Handlers>().0
 }
 
+/// Passes an error on to the program by a handler that does not end it; returns whether the program got it.
+type PassOn = fn(&CommError, Errhandler, Comm) -> bool;
+
+/// Comes with the first handler that the program sets: until then every error ends the program, and nobody asks later what
+/// it was.
+static PASS_ON: Global<Option<PassOn>> = Global::new(None);
+
 /// Creates an error handler for communicators, as `MPI_Comm_create_errhandler`.
 pub fn create(function: ErrorFunction) -> Result<Errhandler, CommError> {
     world::local(|objects| {
         reap(objects);
-        objects.error_function = Some(|objects, handler| {
-            let known = handlers(objects).get(handler.0);
-            known.map(|known| known.function)
-        });
         let made = handlers(objects).insert(Handler {
             function,
             kind: Kind::Comm,
@@ -98,23 +102,30 @@ pub(crate) fn aborts(handler: Errhandler) -> bool {
 #[cold]
 pub fn raise(function: &'static str, failure: CommError) -> c_int {
     let code = failure.error.code();
-    error_codes::note(&failure);
     let (handler, comm) = handler(&failure);
-    if handler == MPI_ERRORS_RETURN {
-        return code;
-    }
-    match function_of(handler) {
-        Some(function) => function.call(comm.0, code),
-        None => {
-            let first = match failure.error {
-                Error::PeerLost { rank } => first_lost(rank),
-                _ => MPI_PROC_NULL,
-            };
-            sentences::report(function, &failure.error, first, comm);
-            exit(code)
-        }
+    let pass_on = PASS_ON.with(|pass_on| *pass_on);
+    if pass_on.is_none_or(|pass_on| !pass_on(&failure, handler, comm)) {
+        let first = match failure.error {
+            Error::PeerLost { rank } => first_lost(rank),
+            _ => MPI_PROC_NULL,
+        };
+        sentences::report(function, &failure.error, first, comm);
+        exit(code)
     }
     code
+}
+
+/// Notes an error for `MPI_Error_string`, and calls the program's function of the handler.
+fn pass_on(failure: &CommError, handler: Errhandler, comm: Comm) -> bool {
+    error_codes::note(failure);
+    if handler == MPI_ERRORS_RETURN {
+        return true;
+    }
+    let Some(function) = function_of(handler) else {
+        return false;
+    };
+    function.call(comm.0, failure.error.code());
+    true
 }
 
 /// Returns the rank that ended first of those that ended because of each other, and tells the other ranks that this one
@@ -153,8 +164,8 @@ fn function_of(handler: Errhandler) -> Option<ErrorFunction> {
         return None;
     }
     let function = world::local(|objects| {
-        let find = objects.error_function;
-        Ok(find.and_then(|find| find(objects, handler)))
+        let known = handlers(objects).get(handler.0);
+        Ok(known.map(|known| known.function))
     });
     function.ok().flatten()
 }
@@ -178,6 +189,7 @@ pub fn in_status(first: CommError) -> CommError {
 
 /// Sets a communicator's error handler.
 pub fn set_handler(comm: Comm, handler: Errhandler) -> Result<(), CommError> {
+    PASS_ON.with(|by| *by = Some(pass_on));
     world::local(|objects| {
         objects.comms.get(comm)?;
         let own = handlers(objects).get(handler.0);

@@ -7,10 +7,12 @@ use crate::collective::algorithm::is_hint;
 use crate::constants::*;
 use crate::error::{Class, Error, Kind};
 use crate::handle_table::HandleTable;
+use crate::runtime::phase::{self, Phase, phase};
 use crate::runtime::pthread::Global;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use list::InfoList;
+use pombo_job::Text;
 pub use pombo_job::process::with_host_name;
 
 /// The info objects of this process.
@@ -49,6 +51,12 @@ fn add_facts(environment: &mut InfoList) {
         }
     };
     with_host_name(|host| add("host", host));
+    // Both are known from `MPI_Init` on.
+    if phase() != Phase::Before {
+        let ranks = phase::ranks() as i64;
+        add("maxprocs", Text::<20>::new().put_number(ranks).as_bytes());
+        add("thread_level", phase::level().as_bytes());
+    }
     let (arguments, others): (Vec<_>, Vec<_>) =
         facts.into_iter().partition(|(key, _)| *key == ARGUMENTS);
     for (key, value) in others {

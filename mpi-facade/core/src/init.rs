@@ -5,11 +5,10 @@ use crate::comm::{Comms, attributes};
 use crate::constants::*;
 use crate::error::{Class, Error};
 use crate::exit::world_rank;
-use crate::info;
 use crate::kernel::{GroupBuffers, JobChannel, Kernel};
 use crate::message_header::{FINGERPRINT, RANKS};
 use crate::objects::Objects;
-use crate::runtime::phase::{self, Phase, phase};
+use crate::runtime::phase::{Phase, phase};
 #[cfg(feature = "progress-thread")]
 use crate::runtime::progress_thread;
 use crate::runtime::world::{self, CommError, World};
@@ -26,8 +25,9 @@ use pombo_job::log::{self, LogLine};
 #[cfg(feature = "diagnostics")]
 use pombo_job::settings::STATS_FILE;
 use pombo_job::settings::{SPARE, spare_places};
-use pombo_job::{JobError, JoinError, Joined, Text, WorldChannel};
+use pombo_job::{JobError, JoinError, Joined, WorldChannel};
 use pombo_kernel::{Channel, Limits};
+use pombo_netdrivers::tuning::FAST_PATHS;
 
 /// Joins the world that the environment names, or creates a world of one rank, by [`pombo_job::join`] like every
 /// program over the kernel. Returns the granted level of thread support.
@@ -61,11 +61,6 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     let world = World::new(kernel, objects, hosts, launcher);
     attributes::describe_job(&world);
     world::begin(world, threads);
-    info::describe_start(
-        "maxprocs",
-        Text::<20>::new().put_number(size as i64).as_bytes(),
-    );
-    info::describe_start("thread_level", phase::level().as_bytes());
     world::with(collective::open_multicast)?;
     #[cfg(feature = "progress-thread")]
     progress_thread::start().map_err(|error| refuse(&error))?;
@@ -76,13 +71,16 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
 /// the queues. It is apart from [`init`], which would drop the channel for each variable.
 #[inline(never)]
 fn configure(channel: &mut JobChannel) -> Result<(Limits, bool), JobError> {
-    let memory = channel.memory();
-    memory.set_single_copy(settings::SHM_SINGLE_COPY.read(settings::single_copy)?);
-    if !settings::SHM_RING_RESTART.switch()? {
-        memory.disable_ring_restart();
+    // Who lacks the fast paths has nothing to switch off.
+    if FAST_PATHS {
+        let memory = channel.memory();
+        memory.set_single_copy(settings::SHM_SINGLE_COPY.read(settings::single_copy)?);
+        if !settings::SHM_RING_RESTART.switch()? {
+            memory.disable_ring_restart();
+        }
+        memory.set_mail(settings::SHM_MAIL.switch()?);
+        memory.set_burst_pause(settings::SHM_BURST_PAUSE.switch()?);
     }
-    memory.set_mail(settings::SHM_MAIL.switch()?);
-    memory.set_burst_pause(settings::SHM_BURST_PAUSE.switch()?);
     let limits = Limits {
         credit: Some(settings::UNEXPECTED_CREDIT.number()? as u32),
         // Without rendezvous a lower limit would refuse messages.
@@ -92,7 +90,8 @@ fn configure(channel: &mut JobChannel) -> Result<(Limits, bool), JobError> {
         },
         copies: Some(settings::SEND_BUFFER_BYTES.number()?),
     };
-    Ok((limits, settings::DIRECT_RECEIVE.switch()?))
+    let is_direct = FAST_PATHS && settings::DIRECT_RECEIVE.switch()?;
+    Ok((limits, is_direct))
 }
 
 /// Checks all variables of this process. Without diagnostics only those that are read are checked, as they are read.

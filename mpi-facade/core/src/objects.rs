@@ -1,8 +1,7 @@
 //! The objects of MPI in a process: everything that local functions use, also those that callbacks call.
 
-use crate::c_arguments::ErrorFunction;
 use crate::comm::Comms;
-use crate::constants::{Comm, Errhandler};
+use crate::constants::Comm;
 use crate::datatype::Datatypes;
 use crate::extensions::Extensions;
 use crate::op::UserOperations;
@@ -20,8 +19,6 @@ pub(crate) struct Objects {
     pub(crate) delete_attributes: Option<fn(Comm) -> Result<(), CommError>>,
     /// Flushes the buffers of buffered sends, once the program has attached one; `MPI_Finalize` calls it.
     pub(crate) flush_buffers: Option<fn() -> Result<(), CommError>>,
-    /// Finds the program's function of an error handler, once the program has made one.
-    pub(crate) error_function: Option<fn(&mut Objects, Errhandler) -> Option<ErrorFunction>>,
     /// Objects of parts of MPI, by type.
     pub(crate) extensions: Extensions,
 }
@@ -34,7 +31,6 @@ impl Objects {
             operations: UserOperations::default(),
             delete_attributes: None,
             flush_buffers: None,
-            error_function: None,
             extensions: Extensions::default(),
         }
     }

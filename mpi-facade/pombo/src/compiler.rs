@@ -300,7 +300,8 @@ fn small(
     }
     let compiler = compiler(language, request)?;
     let archive = configure::library(&request.rest, &compiler, told, prefix)?;
-    let mut options: Vec<OsString> = small_library::LINK.map(OsString::from).into();
+    let is_static = request.rest.iter().any(|word| *word == "-static");
+    let mut options = small_library::link_options(is_static);
     // Exceptions of C++ need the tables of the program's own functions.
     options.extend((language == Language::C).then(|| "-fno-asynchronous-unwind-tables".into()));
     options.push(archive.into());

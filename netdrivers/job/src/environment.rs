@@ -1,13 +1,13 @@
 //! Environment variables, read while nobody changes them, and random numbers.
 
 use crate::bootstrap::JobError;
-use crate::settings::Values;
+use crate::settings::{Values, whole};
 use core::ffi::{CStr, c_char};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Reads a variable that holds a number.
 pub(crate) fn number(name: &'static CStr) -> Result<Option<usize>, JobError> {
-    let parse = |value: &str| value.parse().map_err(|_| wrong(name, Values::NUMBER.must));
+    let parse = |value: &str| whole(value).ok_or_else(|| wrong(name, Values::NUMBER.must));
     text(name).map(parse).transpose()
 }
 

@@ -29,6 +29,7 @@ impl<const N: usize> Text<N> {
     }
 
     /// Appends a text without the machinery of formatting, truncated to the room.
+    #[inline(never)]
     pub fn put(&mut self, text: &str) -> &mut Self {
         // Truncation is no error.
         let _ = fmt::Write::write_str(self, text);

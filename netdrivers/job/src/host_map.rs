@@ -6,6 +6,7 @@ use pombo_kernel::Peer;
 /// The host of every rank of the job. Hosts are numbered from 0, in the order of their first ranks.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
+    /// Empty if there is one host.
     of: Vec<u16>,
     /// The ranks of every host in ascending order.
     members: Vec<Vec<Peer>>,
@@ -15,7 +16,7 @@ impl Hosts {
     /// Returns the map of ranks that are all on this machine.
     pub fn single(ranks: usize) -> Self {
         Hosts {
-            of: alloc::vec![0; ranks],
+            of: Vec::new(),
             members: [(0..ranks as u16).map(Peer).collect()].into(),
         }
     }

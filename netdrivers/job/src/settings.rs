@@ -12,7 +12,7 @@ mod variable;
 
 pub use const_format::words;
 pub use table::*;
-pub use values::{Values, numbers};
+pub use values::{Values, numbers, whole};
 #[doc(hidden)]
 pub use variable::named;
 pub use variable::{Variable, variables};

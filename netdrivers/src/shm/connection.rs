@@ -65,6 +65,7 @@ impl Connection {
     /// # Safety
     /// The connection must not outlive the segment, in which the caller has claimed rank `me`, and must be the only one
     /// for these two ranks.
+    #[inline(never)]
     pub(super) unsafe fn new(segment: &Segment, me: usize, connection: usize) -> Self {
         // SAFETY: the caller's contract; a claimed rank alone writes to its peers and reads from them.
         let ((outbound, long_outbound), (inbound, long_inbound), mail) = unsafe {

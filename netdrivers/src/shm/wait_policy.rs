@@ -3,11 +3,15 @@
 use super::layout::CPU_WORDS;
 use super::segment::{RankState, Segment};
 use super::sync::Ordering;
-use crate::tuning::SINGLE_COPY_BYTES;
+use crate::tuning::{FAST_PATHS, SINGLE_COPY_BYTES};
 use crate::wait::{WaitPolicy, processors};
 
 /// Returns the policy for the ranks that are attached now.
 pub(super) fn of(segment: &Segment) -> WaitPolicy {
+    if !FAST_PATHS {
+        // As where ranks share processors: it is right everywhere, and spinning is faster.
+        return WaitPolicy::of_ranks(1, 0, None);
+    }
     let header = segment.header();
     let cpus = header.cpus.0.iter();
     let cpus = cpus.map(|word| word.load(Ordering::Relaxed).count_ones());
@@ -24,6 +28,9 @@ pub(super) fn favours_single_copy(wait_policy: WaitPolicy, len: usize) -> bool {
 
 /// Adds the processors that this process may run on; none if the system does not tell them: then ranks do not spin.
 pub(super) fn publish_cpus(segment: &Segment) {
+    if !FAST_PATHS {
+        return;
+    }
     let own = processors::affinity::<CPU_WORDS>().unwrap_or_default();
     for (all, own) in segment.header().cpus.0.iter().zip(own) {
         all.fetch_or(own, Ordering::Relaxed);

@@ -51,6 +51,8 @@ pub const SLOT_BYTES: [usize; 2] = pombo_kernel::facade::slot_bytes::<MpiHeader,
 
 impl Kernel {
     /// Creates the kernel over a channel. Blocking receives go without the queues where they can, if `is_direct`.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn new(channel: JobChannel, limits: Limits, is_direct: bool) -> Result<Self, Error> {
         let polls = if is_direct { RANK_SPINS } else { 0 };
         Ok(Kernel(Communicator::with_limits(channel, limits)?, polls))

@@ -23,6 +23,7 @@ static PHASE: AtomicU8 = AtomicU8::new(Phase::Before as u8);
 static THREADS: AtomicI32 = AtomicI32::new(0);
 static MAIN: AtomicUsize = AtomicUsize::new(0);
 static RANK: AtomicUsize = AtomicUsize::new(0);
+static RANKS: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the phase of this process. Any thread may call it at any time.
 pub fn phase() -> Phase {
@@ -36,9 +37,10 @@ pub(crate) fn enter(phase: Phase) {
     PHASE.store(phase as u8, Ordering::Release);
 }
 
-/// Sets the values of [`granted`], [`is_main_thread`] and [`rank`]; this thread becomes the main one.
-pub(crate) fn note(rank: usize, threads: c_int) {
+/// Sets the values of [`granted`], [`is_main_thread`], [`rank`] and [`ranks`]; this thread becomes the main one.
+pub(crate) fn note(rank: usize, ranks: usize, threads: c_int) {
     RANK.store(rank, Ordering::Relaxed);
+    RANKS.store(ranks, Ordering::Relaxed);
     MAIN.store(this_thread(), Ordering::Relaxed);
     THREADS.store(threads, Ordering::Relaxed);
 }
@@ -65,4 +67,9 @@ pub(crate) fn is_main_thread() -> bool {
 /// Returns this rank of `MPI_COMM_WORLD`.
 pub(crate) fn rank() -> usize {
     RANK.load(Ordering::Relaxed)
+}
+
+/// Returns the number of ranks of `MPI_COMM_WORLD`.
+pub(crate) fn ranks() -> usize {
+    RANKS.load(Ordering::Relaxed)
 }

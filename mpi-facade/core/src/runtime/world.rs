@@ -297,7 +297,7 @@ pub(crate) fn absent() -> CommError {
 pub(crate) fn begin(world: World, threads: c_int) {
     // A child process is not part of the job: it would corrupt the queues of the rank, whose memory it shares.
     in_children(forked);
-    phase::note(world.kernel.me().index(), threads);
+    phase::note(world.kernel.me().index(), world.kernel.peers(), threads);
     FREE.store(Box::into_raw(Box::new(world)), Ordering::Relaxed);
     if threads == MPI_THREAD_MULTIPLE {
         share();
@@ -349,6 +349,8 @@ extern "C" fn forked() {
 }
 
 impl World {
+    // Not inlined: its parts would be moved word by word.
+    #[inline(never)]
     pub(crate) fn new(
         kernel: Kernel,
         objects: Objects,

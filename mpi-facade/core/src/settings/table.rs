@@ -3,7 +3,7 @@
 
 use crate::collective::{message_times, parse_sites};
 use crate::message_header;
-use pombo_job::settings::{Values, numbers, variables, words};
+use pombo_job::settings::{Values, numbers, variables, whole, words};
 use pombo_netdrivers::shm::SingleCopy;
 
 variables! {
@@ -53,6 +53,6 @@ pub(crate) fn single_copy(text: &str) -> Option<SingleCopy> {
         "auto" => SingleCopy::Auto,
         "never" => SingleCopy::Never,
         "always" => SingleCopy::AtLeast(0),
-        bytes => SingleCopy::AtLeast(bytes.parse().ok()?),
+        bytes => SingleCopy::AtLeast(whole(bytes)?),
     })
 }

@@ -8,6 +8,7 @@ use crate::host_map::Hosts;
 use crate::settings::{FAKE_HOST, JOB, NET, RANK, SHM_FD, SIZE};
 use alloc::boxed::Box;
 use pombo_netdrivers::shm::Shm;
+use pombo_netdrivers::tuning::FAST_PATHS;
 
 /// Finds the job, by what [`join`](crate::join) was given.
 #[cold]
@@ -16,6 +17,11 @@ pub(crate) fn start(
     checked: Result<(), JobError>,
     fingerprint: u64,
 ) -> Result<Bootstrapped, Box<JoinError>> {
+    // One place makes the error that the caller gets.
+    Ok(find(checked, fingerprint)?)
+}
+
+fn find(checked: Result<(), JobError>, fingerprint: u64) -> Result<Bootstrapped, JobError> {
     checked?;
     refuse_hosts()?;
     let shm = match (number(RANK.name)?, number(SIZE.name)?) {
@@ -26,15 +32,17 @@ pub(crate) fn start(
         (Some(rank), Some(size)) if rank < size => match number(SHM_FD.name)? {
             Some(file) => {
                 let shm = attach(file, rank, fingerprint)?;
-                processor::spread(rank, size, processor::number_of(shm.segment()));
+                if FAST_PATHS {
+                    processor::spread(rank, size, processor::number_of(shm.segment()));
+                }
                 shm
             }
             None if size == 1 => Shm::alone()?,
-            None => return Err(refused("POMBO_SIZE is above 1 without POMBO_SHM_FD").into()),
+            None => return Err(refused("POMBO_SIZE is above 1 without POMBO_SHM_FD")),
         },
         _ => {
             let must = "a rank below a size, both set or neither";
-            return Err(wrong(c"POMBO_RANK and POMBO_SIZE", must).into());
+            return Err(wrong(c"POMBO_RANK and POMBO_SIZE", must));
         }
     };
     Ok(Bootstrapped {

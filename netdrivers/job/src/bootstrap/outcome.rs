@@ -85,6 +85,8 @@ impl fmt::Display for JoinError {
 impl core::error::Error for JoinError {}
 
 impl From<JobError> for Box<JoinError> {
+    #[cold]
+    #[inline(never)]
     fn from(error: JobError) -> Self {
         let launcher = None;
         Box::new(JoinError { error, launcher })

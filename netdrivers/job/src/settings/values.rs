@@ -43,8 +43,8 @@ macro_rules! __numbers {
         $crate::settings::Values {
             must: $crate::settings::words!(concat!($what, " from "), $least, " to ", $most),
             fits: |text| {
-                let number = text.parse::<usize>();
-                number.is_ok_and(|number| ($least..=$most).contains(&number))
+                let number = $crate::settings::whole(text);
+                number.is_some_and(|number| ($least..=$most).contains(&number))
             },
         }
     };
@@ -53,5 +53,11 @@ macro_rules! __numbers {
 pub use __numbers as numbers;
 
 fn is_number(text: &str) -> bool {
-    text.parse::<usize>().is_ok()
+    whole(text).is_some()
+}
+
+/// Returns the whole number in a text, if there is one and nothing else.
+#[inline(never)]
+pub fn whole(text: &str) -> Option<usize> {
+    text.parse().ok()
 }

@@ -1,6 +1,6 @@
 //! One environment variable, and its value in this process.
 
-use super::values::Values;
+use super::values::{Values, whole};
 use crate::bootstrap::JobError;
 use crate::environment;
 use core::ffi::CStr;
@@ -54,7 +54,7 @@ impl Variable {
 
     /// Returns the number in the value, or its default.
     pub fn number(&self) -> Result<usize, JobError> {
-        self.read(|text| text.parse().ok().filter(|_| (self.values.fits)(text)))
+        self.read(|text| whole(text).filter(|_| (self.values.fits)(text)))
     }
 
     /// Returns the error of an invalid value.
