@@ -175,6 +175,9 @@ fn main() -> Result<(), Failed> {
         });
     }
     let n = words.first().map_or(Ok(512), |word| word.parse())?;
+    if n == 0 {
+        return Err("a matrix has one row or more".into());
+    }
     let joined = pombo_job::enter::<GroupHeader, Composition, 64>()?;
     run(joined.channel, (n, order), |comm| {
         pombo_job::leave_groups(comm, joined.launcher)

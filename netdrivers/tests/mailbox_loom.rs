@@ -239,3 +239,24 @@ fn a_receiver_thread_leaves_the_turn_and_ends() {
         });
     }
 }
+
+/// Of two receiver threads one serves and the other sleeps until it has ended, whichever ends first.
+#[test]
+fn a_second_receiver_thread_succeeds_the_first() {
+    check(|| {
+        let (shared, _) = shared(true, [0, 0]);
+        let is_over = Arc::new([0, 0].map(AtomicU32::new));
+        let receivers = [0, 1].map(|number| {
+            let (served, over) = (shared.clone(), is_over.clone());
+            thread::spawn(move || {
+                let served = served.serve(|| over[number].load(Ordering::Acquire) == 1);
+                assert_eq!(served, Ok(()));
+            })
+        });
+        for (receiver, over) in receivers.into_iter().zip(is_over.iter()) {
+            over.store(1, Ordering::Release);
+            shared.wake_all();
+            receiver.join().expect("no thread panics");
+        }
+    });
+}

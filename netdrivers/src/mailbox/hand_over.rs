@@ -45,8 +45,12 @@ struct Turn<T: Driven> {
     is_driven: bool,
     /// At most one entry for each thread.
     parked: Vec<(T::Want, Flag)>,
-    /// Receiver threads, which sleep while another thread drives: at most one entry for each.
-    standing_by: Vec<Flag>,
+    /// Whether a receiver thread serves.
+    is_served: bool,
+    /// It, while it sleeps because another thread drives.
+    standing_by: Option<Flag>,
+    /// Receiver threads that sleep while another one serves: at most one entry for each.
+    successors: Vec<Flag>,
 }
 
 const ASLEEP: u32 = 1;
@@ -72,7 +76,9 @@ impl<T: Driven> HandOver<T> {
                 value,
                 is_driven: false,
                 parked: Vec::new(),
-                standing_by: Vec::new(),
+                is_served: false,
+                standing_by: None,
+                successors: Vec::new(),
             }),
             word: AtomicU32::new(0),
             progressed: AtomicU32::new(0),
@@ -174,10 +180,40 @@ impl<T: Driven> HandOver<T> {
     }
 
     /// Makes progress for others until `is_over` says so, which is asked after every event and every [`Self::wake_all`].
+    /// One thread at a time does, as two would take the turn from each other; the next one does when that one has ended.
     ///
     /// # Errors
     /// As [`Driven::progress`].
     pub(super) fn serve(&self, is_over: impl Fn() -> bool) -> Result<(), T::Error> {
+        loop {
+            let step = self.locked(|turn| {
+                // Under the lock: who wants that this is over sets that before it wakes all.
+                if is_over() {
+                    return Step::Over(Ok(()));
+                }
+                if !core::mem::replace(&mut turn.is_served, true) {
+                    return Step::Yield;
+                }
+                let flag = Flag::new();
+                turn.successors.push(flag.clone());
+                Step::Park(flag)
+            });
+            match step {
+                Step::Over(result) => return result,
+                Step::Park(flag) => flag.sleep(None),
+                Step::Yield => break,
+            }
+        }
+        let served = self.receive(is_over);
+        self.locked(|turn| {
+            turn.is_served = false;
+            turn.wake_successors();
+        });
+        served
+    }
+
+    /// Makes progress while no other thread does, until `is_over`.
+    fn receive(&self, is_over: impl Fn() -> bool) -> Result<(), T::Error> {
         let (mut last, mut idle) = (None, 0);
         loop {
             let progressed = self.progressed.load(Ordering::Relaxed);
@@ -190,13 +226,12 @@ impl<T: Driven> HandOver<T> {
                 continue;
             }
             let step = self.locked(|turn| {
-                // Under the lock: who wants that this is over sets that before it wakes all.
                 if is_over() {
                     return Step::Over(Ok(()));
                 }
                 if turn.is_driven {
                     let flag = Flag::new();
-                    turn.standing_by.push(flag.clone());
+                    turn.standing_by = Some(flag.clone());
                     return Step::Park(flag);
                 }
                 turn.is_driven = true;
@@ -233,6 +268,7 @@ impl<T: Driven> HandOver<T> {
                 flag.set();
             }
             turn.wake_standing_by();
+            turn.wake_successors();
         });
     }
 
@@ -325,7 +361,13 @@ impl<T: Driven> Turn<T> {
 
     #[inline]
     fn wake_standing_by(&mut self) {
-        for flag in self.standing_by.drain(..) {
+        if let Some(flag) = self.standing_by.take() {
+            flag.set();
+        }
+    }
+
+    fn wake_successors(&mut self) {
+        for flag in self.successors.drain(..) {
             flag.set();
         }
     }

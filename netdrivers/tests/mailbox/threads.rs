@@ -102,7 +102,9 @@ fn a_receiver_thread_serves_between_calls() {
             let mut message = Message::new();
             let mut exchange = |is_last: bool| {
                 message.clear();
-                to_one.post(message.pack(u8::from(is_last))).expect("posted");
+                to_one
+                    .post(message.pack(u8::from(is_last)))
+                    .expect("posted");
                 boxes.retrieve(&mut message).expect("retrieved");
             };
             (0..TRIPS).for_each(|_| exchange(false));
@@ -127,6 +129,39 @@ fn a_receiver_thread_serves_between_calls() {
             answering.join().expect("no panic");
         });
     }
+}
+
+/// Two receiver threads do not take the channel from each other: they ask whether they are over a few times, not again and
+/// again, while nothing comes. The second one serves when the first has ended.
+#[test]
+fn a_second_receiver_thread_sleeps_until_the_first_ends() {
+    let world = world(2, SizeClasses::default());
+    let (asked, over) = (AtomicU64::new(0), [false; 2].map(AtomicBool::new));
+    let idle = std::thread::scope(|scope| {
+        let receivers = over.each_ref().map(|over| {
+            let (served, asked) = (&world[1], &asked);
+            let is_over = move || {
+                let is_over = over.load(Ordering::Acquire);
+                asked.fetch_add(u64::from(!is_over), Ordering::AcqRel);
+                is_over
+            };
+            scope.spawn(move || served.serve(is_over).expect("the channel works"))
+        });
+        std::thread::sleep(SHORT);
+        let idle = asked.load(Ordering::Acquire);
+        for (receiver, over) in receivers.into_iter().zip(&over) {
+            // Either process keeps some of these names.
+            for number in 0..8 {
+                let name = format!("name {number}");
+                drop(world[0].create(&name, LONG).expect("served"));
+            }
+            over.store(true, Ordering::Release);
+            world[1].wake();
+            receiver.join().expect("no panic");
+        }
+        idle
+    });
+    assert!((1..=8).contains(&idle), "asked {idle} times");
 }
 
 /// Threads post and retrieve at once; a poster and a retriever leave in the middle, and what they hold is dropped with
