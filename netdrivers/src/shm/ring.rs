@@ -358,6 +358,8 @@ pub(super) struct Consumer<S> {
     streak: u32,
     /// Number of frames of a burst so far, from [`BURST_FRAME`] bytes on, and long ones; the owner begins it anew.
     pub(super) burst: u32,
+    /// Number of bytes of all frames but long ones, whose bytes lie elsewhere.
+    pub(super) bytes: u64,
 }
 
 impl<S: GranuleAccess> Consumer<S> {
@@ -367,6 +369,7 @@ impl<S: GranuleAccess> Consumer<S> {
             position: 0,
             streak: 0,
             burst: 0,
+            bytes: 0,
         }
     }
 
@@ -531,6 +534,7 @@ impl<S: GranuleAccess> Consumer<S> {
         if FAST_PATHS {
             let counts = is_long || len >= BURST_FRAME;
             self.burst = self.burst.saturating_add(u32::from(counts));
+            self.bytes += if is_long { 0 } else { len as u64 };
         }
         self.advance(granules(len));
     }
