@@ -42,8 +42,15 @@ pub const PROMPT_LOOKS: u32 = 5;
 /// takes the line that the sender is writing, which then waits for it to come back; after a pause several frames are there.
 /// By turns, at a pause of 300, 600, 900 and 1300 ns, messages of 1 KiB passed at 1.07, 1.19, 1.08 and 1.03 times the rate
 /// of before at 44 ns from core to core, and at 1.04, 1.15, 1.22 and 1.24 times at 197 ns; of 8 KiB at 1.00 in all cases,
-/// and at 1.04, 1.12, 1.18 and 1.19 times.
-pub const BURST_PAUSE: u64 = 700;
+/// and at 1.04, 1.12, 1.18 and 1.19 times. So it is short where frames come fast, and longer otherwise: by turns, with 600 and
+/// 1000 ns messages of 1, 2 and 8 KiB passed at 1.03, 1.02 and 1.00 times the rate that they had with 700 ns at 41 ns from
+/// core to core.
+pub const BURST_PAUSE: u64 = 600;
+/// The same over a line that takes long, as the times between pauses show, and after long frames.
+pub const FAR_BURST_PAUSE: u64 = 1000;
+/// Time per KiB of such a burst from which on the line counts as one that takes long: messages of 1 KiB take 100 ns each at
+/// 44 ns from core to core, and 340 at 208 ns.
+pub const FAR_BURST: u64 = 200;
 /// Shortest frame in bytes of such a burst: messages of 256 and 512 bytes passed at 0.99 and 0.96 of their rate with it.
 pub const BURST_FRAME: usize = 1 << 10;
 /// Number of such frames, without one of the other side in between, that are a burst: more than those of a message of 64 KiB.

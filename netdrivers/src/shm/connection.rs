@@ -28,6 +28,8 @@ pub(super) struct Connection {
     next_look: u64,
     /// The time of the next look at the ring, in ticks; 0: at once.
     next_poll: u64,
+    /// When the last pause after a burst began, in ticks, and the bytes that had arrived by then.
+    last_pause: (u64, u64),
     /// Number of looks for the answer to the last mail.
     looks: u32,
     /// The last answer came soon.
@@ -82,6 +84,7 @@ impl Connection {
             mail: Mail::new(mail, me <= connection),
             next_look: 0,
             next_poll: 0,
+            last_pause: (0, 0),
             looks: 0,
             is_prompt: false,
             long: Box::new((
@@ -216,7 +219,7 @@ impl Connection {
         if self.next_poll == 0 {
             return false;
         }
-        let waits = !clock::is_due(self.next_poll, clock::ticks(), timing.burst);
+        let waits = !clock::is_due(self.next_poll, clock::ticks(), timing.far_burst);
         if !waits {
             self.next_poll = 0;
         }
@@ -229,7 +232,10 @@ impl Connection {
     fn found_nothing(&mut self, timing: LookTiming) {
         if FAST_PATHS && timing.burst > 0 && self.inbound.burst >= BURST_FRAMES {
             self.inbound.burst = BURST_FRAMES - 1;
-            self.next_poll = clock::ticks() + timing.burst;
+            let (now, bytes) = (clock::ticks(), self.inbound.bytes);
+            let (then, before) = core::mem::replace(&mut self.last_pause, (now, bytes));
+            let pause = timing.burst_pause(now.saturating_sub(then), bytes - before);
+            self.next_poll = now + pause;
         }
     }
 

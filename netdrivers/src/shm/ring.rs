@@ -66,6 +66,10 @@ const PREFETCH_DISTANCE: u64 = 16;
 const MAX_PREFETCH: usize = 24;
 /// Number of lines that a consumer prefetches, its own included.
 const PREFETCH_LINES: usize = 6;
+/// Largest number of lines behind a frame's first that a consumer prefetches at once: as many as a processor waits for. By
+/// turns, all-reductions of 128, 256 and 512 bytes by two ranks took 0.99, 0.98 and 0.98 of the time with it at 38 to 44 ns
+/// from core to core, and of 128 and 256 bytes 0.90 and 0.84 at 212 ns.
+const MAX_OWN_LINES: usize = 11;
 /// Number of granules from which on a record is worth going back for; shorter ones are lines that are passed on anyway.
 const RESTART_GRANULES: usize = 4;
 /// A producer goes back to the beginning of its ring after this part of it, or this number of records if they take more.
@@ -354,6 +358,8 @@ pub(super) struct Consumer<S> {
     streak: u32,
     /// Number of frames of a burst so far, from [`BURST_FRAME`] bytes on, and long ones; the owner begins it anew.
     pub(super) burst: u32,
+    /// Number of bytes of all frames but long ones, whose bytes lie elsewhere.
+    pub(super) bytes: u64,
 }
 
 impl<S: GranuleAccess> Consumer<S> {
@@ -363,6 +369,7 @@ impl<S: GranuleAccess> Consumer<S> {
             position: 0,
             streak: 0,
             burst: 0,
+            bytes: 0,
         }
     }
 
@@ -376,7 +383,7 @@ impl<S: GranuleAccess> Consumer<S> {
         if (word >> 32) as u32 != tag(self.position) || !self.fits(len) {
             return false;
         }
-        self.prefetch();
+        self.prefetch(len);
         // SAFETY: the word has the tag of our position, so the record is complete, and it lies inside the ring by `fits`;
         // its producer does not touch it until our position has passed it.
         unsafe {
@@ -402,7 +409,7 @@ impl<S: GranuleAccess> Consumer<S> {
         if (flags ^ stamp) & STAMP != 0 {
             return Err(RingError::Early);
         }
-        self.prefetch();
+        self.prefetch(len);
         // SAFETY: `front` has seen the complete record, which lies inside the ring; its producer does not touch it
         // until our position has passed it.
         unsafe {
@@ -413,12 +420,16 @@ impl<S: GranuleAccess> Consumer<S> {
         Ok(true)
     }
 
-    /// Prefetches lines that the producer has written, if successive frames show that it is ahead. A line not yet
-    /// written would have to return to the producer.
+    /// Prefetches lines that the producer has written: those of the frame of `len` bytes, so that all of them come while
+    /// its head is read, and further ones if successive frames show that it is ahead. A line not yet written would have to
+    /// return to the producer.
     #[inline(always)]
-    fn prefetch(&mut self) {
+    fn prefetch(&mut self, len: usize) {
         match self.streak {
-            0 => {}
+            0 => {
+                let lines = ((granules(len) - 1) / LINE_GRANULES).min(MAX_OWN_LINES);
+                (1..=lines).for_each(|line| self.prefetch_line(line));
+            }
             1 => (1..PREFETCH_LINES).for_each(|line| self.prefetch_line(line)),
             _ => self.prefetch_line(PREFETCH_LINES - 1),
         }
@@ -523,6 +534,7 @@ impl<S: GranuleAccess> Consumer<S> {
         if FAST_PATHS {
             let counts = is_long || len >= BURST_FRAME;
             self.burst = self.burst.saturating_add(u32::from(counts));
+            self.bytes += if is_long { 0 } else { len as u64 };
         }
         self.advance(granules(len));
     }

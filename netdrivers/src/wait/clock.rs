@@ -1,10 +1,12 @@
 //! The clock, for drivers and for callers that wait beside them.
 
 #[cfg(feature = "shm")]
-use crate::tuning::{BURST_PAUSE, MAIL_INTERVAL, MAIL_PAUSE, TICKS_SAMPLE};
+use crate::tuning::{
+    BURST_PAUSE, FAR_BURST, FAR_BURST_PAUSE, MAIL_INTERVAL, MAIL_PAUSE, TICKS_SAMPLE,
+};
 
 #[cfg(feature = "shm")]
-static_assertions::const_assert!(MAIL_INTERVAL <= MAIL_PAUSE);
+static_assertions::const_assert!(MAIL_INTERVAL <= MAIL_PAUSE && BURST_PAUSE <= FAR_BURST_PAUSE);
 
 /// Returns the time in nanoseconds of the system's monotonic clock, which is equal in all processes of a host.
 #[inline]
@@ -28,6 +30,10 @@ pub(crate) struct LookTiming {
     pub(crate) interval: u64,
     /// From a look that ends a burst to the next one; 0: none.
     pub(crate) burst: u64,
+    /// The same over a line that takes long, at least as long.
+    pub(crate) far_burst: u64,
+    /// For each KiB of a burst over such a line.
+    pub(crate) far_kib: u64,
 }
 
 #[cfg(feature = "shm")]
@@ -45,6 +51,17 @@ impl LookTiming {
             pause: of(MAIL_PAUSE),
             interval: of(MAIL_INTERVAL),
             burst: of(BURST_PAUSE),
+            far_burst: of(FAR_BURST_PAUSE),
+            far_kib: of(FAR_BURST),
+        }
+    }
+
+    /// Returns the pause after a look that ends a burst, of which so many bytes have arrived in that time.
+    #[inline]
+    pub(crate) fn burst_pause(&self, time: u64, bytes: u64) -> u64 {
+        match time.saturating_mul(1 << 10) > self.far_kib.saturating_mul(bytes) {
+            true => self.far_burst,
+            false => self.burst,
         }
     }
 }
@@ -72,7 +89,21 @@ pub(crate) fn ticks() -> u64 {
 
 #[cfg(all(test, feature = "shm"))]
 mod tests {
-    use super::is_due;
+    use super::{LookTiming, is_due};
+
+    #[test]
+    fn bursts_that_take_long_have_the_longer_pause() {
+        let timing = LookTiming {
+            burst: 7,
+            far_burst: 13,
+            far_kib: 200,
+            ..LookTiming::default()
+        };
+        assert_eq!(timing.burst_pause(1999, 10 << 10), 7);
+        assert_eq!(timing.burst_pause(2001, 10 << 10), 13);
+        assert_eq!(timing.burst_pause(u64::MAX, 1), 13);
+        assert_eq!(timing.burst_pause(1, u64::MAX), 7);
+    }
 
     #[test]
     fn a_look_is_due_in_time_and_if_the_counter_was_set_back() {

@@ -69,7 +69,7 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     }
     known(&options.only)?;
     let mut libraries = library::ours(&networks)?;
-    if !options.alone && !options.layers {
+    if !options.alone && (!options.layers || !options.against.is_empty()) {
         libraries.extend(library::others(&options.against, &networks)?);
     }
     let json = options.json.as_deref().map(create).transpose()?;
@@ -85,10 +85,10 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
         }
     }
     let machine = Machine::here();
-    let (results, is_whole) = measure(options, &libraries, &jobs, machine.cores)?;
+    let (results, is_whole, limits) = measure(options, &libraries, &jobs, machine.cores)?;
     let table = table::text(&results);
     tell(&format!(
-        "\n{table}{}",
+        "\n{table}{}{limits}",
         table::measured_on(&machine, &results)
     ));
     let (short, is_short) = targets::check(&results);
@@ -113,17 +113,18 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
     Ok(if is_well { 0 } else { 1 })
 }
 
-/// Returns the figures, and whether our own libraries never failed.
+/// Returns the figures, whether our own libraries never failed, and what the layers tell of the targets.
 fn measure(
     options: &Options,
     libraries: &[Library],
     jobs: &Jobs,
     cores: usize,
-) -> Result<(Results, bool), Error> {
+) -> Result<(Results, bool, String), Error> {
     let effort = if options.quick { &QUICK } else { &FULL };
     if options.layers {
-        let results = layers::measure(&libraries[0], jobs, effort, cores, &options.directory)?;
-        return Ok((results, true));
+        let (results, limits) =
+            layers::measure(libraries, jobs, effort, cores, &options.directory)?;
+        return Ok((results, true, limits));
     }
     let columns = libraries
         .iter()
@@ -152,7 +153,8 @@ fn measure(
     if plan::has_pss(&options.only) {
         bench.memory();
     }
-    Ok(bench.into_results())
+    let (results, is_whole) = bench.into_results();
+    Ok((results, is_whole, String::new()))
 }
 
 fn known(only: &[String]) -> Result<(), Error> {

@@ -46,8 +46,9 @@ pub(crate) struct Options {
     /// Measure only what begins so: latency, rate, barrier, launch, ...
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(super) only: Vec<String>,
-    /// Tell what driver, kernel, mailboxes and MPI add to a message, instead of comparing libraries
-    #[arg(long, conflicts_with_all = ["against", "only", "check"])]
+    /// Tell what driver, kernel, mailboxes and MPI add to a message, instead of comparing libraries; with --against
+    /// also whether the machine's own copies reach the targets
+    #[arg(long, conflicts_with_all = ["only", "check"])]
     pub(super) layers: bool,
     /// Take a tenth of the time, for rough figures
     #[arg(long)]

@@ -28,7 +28,7 @@ fn with_ranks(pause: u64, spins: bool, f: impl FnOnce(&mut Shm, &mut Shm)) {
         // A change of the other's state is seen before the policy is set.
         poll(rank);
         rank.wait_policy = WaitPolicy::of_ranks(2, if spins { 2 } else { 1 }, None);
-        rank.timing.burst = pause;
+        (rank.timing.burst, rank.timing.far_burst) = (pause, pause);
     }
     f(&mut sender, &mut receiver);
 }

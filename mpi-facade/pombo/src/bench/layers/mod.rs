@@ -1,8 +1,9 @@
-//! `pombo bench --layers`: what the machine needs for a message between two ranks, and what each layer adds. Raw memory
-//! and MPI are measured by programs, driver, kernel and mailboxes by threads of this process, over the same driver. Only
-//! `bench` uses it.
+//! `pombo bench --layers`: what the machine needs for a message between two ranks, and what each layer adds. Raw memory,
+//! MPI and its peers are measured by programs, driver, kernel and mailboxes by threads of this process, over the same
+//! driver. Only `bench` uses it.
 
 mod endpoints;
+mod limits;
 mod mailboxes;
 mod pair;
 pub(super) mod plot;
@@ -34,7 +35,7 @@ enum Layer<'a> {
 /// Returns `None` for a size that the layer does not carry.
 type Measure = fn(Pattern, usize, f32) -> Result<Option<Spread>, Failure>;
 
-const TASKS: [Task; 14] = [
+const TASKS: [Task; 16] = [
     Task::new("latency", 0),
     Task::new("latency", 8),
     Task::new("latency", 64),
@@ -49,19 +50,22 @@ const TASKS: [Task; 14] = [
     Task::new("bidirectional", 64 << 10),
     Task::new("bidirectional", 1 << 20),
     Task::new("rate-equal-tags", 8),
+    Task::new("rate-distinct-tags", 8),
+    Task::new("rate-any-source", 8),
 ];
 
 /// Passes over all tasks: a later one finds the line in the other state, perhaps.
 const PASSES: usize = 2;
 
-/// Measures all layers; the last column is the library's. Programs are compiled and run in this directory.
+/// Measures all layers, the first library's the last of them, and the other libraries behind it. Programs are compiled and
+/// run in this directory. Returns the text on the targets too, which is empty without other libraries.
 pub(super) fn measure(
-    library: &Library,
+    libraries: &[Library],
     jobs: &Jobs,
     effort: &Effort,
     cores: usize,
     directory: &Path,
-) -> Result<Results, Error> {
+) -> Result<(Results, String), Error> {
     let mut names = vec![(
         "line",
         "a cache line that two threads write in turn".to_owned(),
@@ -85,12 +89,22 @@ pub(super) fn measure(
     let meaning = "messages that are packed, posted, retrieved and unpacked";
     names.push(("mailboxes", meaning.to_owned()));
     layers.push(Layer::Threads(mailboxes::mailboxes));
-    match Session::start(jobs, library.program(), 2, library.launch(2, cores, None)) {
-        Ok(session) => {
-            names.push(("MPI", session.version.clone()));
-            layers.push(Layer::Program(Box::new(session), u64::MAX));
+    let ours = layers.len();
+    let peers = libraries.iter().filter(|library| !library.is_ours());
+    for (number, library) in libraries.iter().take(1).chain(peers).enumerate() {
+        let name = if number == 0 { "MPI" } else { &library.name };
+        let launch = library.launch(2, cores, None);
+        match Session::start(jobs, library.program(), 2, launch) {
+            Ok(session) => {
+                names.push((name, session.version.clone()));
+                layers.push(Layer::Program(Box::new(session), u64::MAX));
+            }
+            Err(end) => {
+                warn(&format!("without {name}: it {end}"));
+                names.push((name, String::new()));
+                layers.push(Layer::Absent);
+            }
         }
-        Err(end) => warn(&format!("without MPI: it {end}")),
     }
     let columns = names
         .iter()
@@ -102,7 +116,7 @@ pub(super) fn measure(
     for _ in 0..PASSES {
         for task in TASKS {
             progress(&format!("layers: {} {} B\n", task.name, task.size));
-            rounds(&mut results, &mut layers, &task, effort, cores)?;
+            rounds(&mut results, &mut layers, ours, &task, (effort, cores))?;
         }
     }
     for layer in layers {
@@ -110,7 +124,8 @@ pub(super) fn measure(
             session.end(LIMIT);
         }
     }
-    Ok(results)
+    let text = limits::text(&results, 1..=raw::COPIES.len(), ours);
+    Ok((results, text))
 }
 
 /// Lets every layer measure in turn, until the row has enough turns in the state that the line has at first, or until
@@ -118,9 +133,9 @@ pub(super) fn measure(
 fn rounds(
     results: &mut Results,
     layers: &mut [Layer<'_>],
+    ours: usize,
     task: &Task,
-    effort: &Effort,
-    cores: usize,
+    (effort, cores): (&Effort, usize),
 ) -> Result<(), Error> {
     let row = |results: &Results| {
         results
@@ -139,7 +154,7 @@ fn rounds(
             }
         }
         let done = results.row(task.label, task.size, 2);
-        let turns = done.map_or(0, |row| row.count(layers.len() - 1, state));
+        let turns = done.map_or(0, |row| row.count(ours, state));
         if turns >= effort.rounds || State::of_line(line(cores)) != state {
             break;
         }
