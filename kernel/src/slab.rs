@@ -1,6 +1,7 @@
 //! Entries with stable indices, and queues that link them. Only the kernel uses them.
 //!
-//! Invariant: an entry is in at most one queue; a free entry is in none (its `next` links the free list).
+//! Invariant: an entry is in at most one queue; a free entry is in none (its `next` links the free list). A table whose
+//! indices the caller assigns ([`Queue::append_at`]) does not use the free list.
 
 use crate::aspect::Slice;
 
@@ -56,6 +57,16 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
         Some(())
     }
 
+    /// Adds free entries up to that index, which the caller assigns.
+    #[inline(never)]
+    fn grow_to(&mut self, index: u32) -> Option<()> {
+        while self.end() <= index {
+            let (prev, next, value) = (NONE, NONE, None);
+            self.entries.push(Entry { prev, next, value }).ok()?;
+        }
+        Some(())
+    }
+
     #[inline]
     pub(crate) fn get(&self, index: u32) -> Option<&T> {
         self.entries.as_ref().get(index as usize)?.value.as_ref()
@@ -79,6 +90,21 @@ impl<T, A: Slice<Entry<T>>> Slab<T, A> {
         self.free = index;
         self.used -= 1;
         Some(value)
+    }
+
+    /// Removes an entry that is in no queue if `f` returns a result for it.
+    #[inline(always)]
+    pub(crate) fn remove_if<R>(
+        &mut self,
+        index: u32,
+        f: impl FnOnce(&T) -> Option<R>,
+    ) -> Option<R> {
+        let entry = self.entries.as_mut().get_mut(index as usize)?;
+        let result = f(entry.value.as_ref()?)?;
+        (entry.value, entry.next) = (None, self.free);
+        self.free = index;
+        self.used -= 1;
+        Some(result)
     }
 
     /// Returns the number of entries in use.
@@ -184,18 +210,45 @@ impl Queue {
         Some(index)
     }
 
-    /// Removes the first entry from the queue and from the table, if `wanted` holds for it.
+    /// Inserts an entry at the end of the queue, at an index that the caller assigns and at which there is none; returns
+    /// false if the table is full.
+    #[inline(always)]
+    pub(crate) fn append_at<T, A: Slice<Entry<T>>>(
+        &mut self,
+        slab: &mut Slab<T, A>,
+        index: u32,
+        value: T,
+    ) -> bool {
+        let tail = self.tail;
+        let is_there = (index as usize) < slab.entries.as_ref().len();
+        if !is_there && slab.grow_to(index).is_none() {
+            return false;
+        }
+        let Some(entry) = slab.link(index) else {
+            return false;
+        };
+        (entry.prev, entry.next, entry.value) = (tail, NONE, Some(value));
+        slab.used += 1;
+        self.tail = index;
+        match slab.link(tail) {
+            Some(last) => last.next = index,
+            None => self.head = index,
+        }
+        true
+    }
+
+    /// Removes the first entry from the queue and from the table, whose indices the caller assigns, if `wanted` holds for
+    /// it.
     #[inline(always)]
     pub(crate) fn pop_if<T, A: Slice<Entry<T>>>(
         &mut self,
         slab: &mut Slab<T, A>,
         wanted: impl FnOnce(&T) -> bool,
     ) -> Option<T> {
-        let (index, free) = (self.head, slab.free);
-        let entry = slab.link(index)?;
+        let entry = slab.link(self.head)?;
         let value = entry.value.take_if(|value| wanted(value))?;
-        self.head = core::mem::replace(&mut entry.next, free);
-        (slab.free, slab.used) = (index, slab.used - 1);
+        self.head = entry.next;
+        slab.used -= 1;
         match slab.link(self.head) {
             Some(behind) => behind.prev = NONE,
             None => self.tail = NONE,
@@ -240,7 +293,7 @@ mod tests {
     enum Act {
         Insert,
         Append(usize),
-        PopIf(usize, u32),
+        RemoveIf(usize, u32),
         Remove(usize),
         Push(usize, usize),
         Unlink(usize, usize),
@@ -250,7 +303,7 @@ mod tests {
         prop_oneof![
             Just(Act::Insert),
             (0..2usize).prop_map(Act::Append),
-            (0..2usize, 0..200u32).prop_map(|(queue, limit)| Act::PopIf(queue, limit)),
+            (0..BOUND, 0..200u32).prop_map(|(nth, limit)| Act::RemoveIf(nth, limit)),
             (0..BOUND).prop_map(Act::Remove),
             (0..2usize, 0..BOUND).prop_map(|(queue, nth)| Act::Push(queue, nth)),
             (0..2usize, 0..BOUND).prop_map(|(queue, nth)| Act::Unlink(queue, nth)),
@@ -283,13 +336,14 @@ mod tests {
                     None => assert_eq!(used, BOUND),
                 }
             }
-            Act::PopIf(queue, limit) => {
-                let first = model.queues[queue].first().copied();
-                let wanted = first.filter(|&index| slab.get(index).is_some_and(|it| *it < limit));
-                let expected = wanted.and_then(|index| slab.get(index).copied());
-                assert_eq!(queues[queue].pop_if(slab, |it| *it < limit), expected);
-                if wanted.is_some() {
-                    model.queues[queue].remove(0);
+            Act::RemoveIf(nth, limit) if nth < model.loose.len() => {
+                let index = model.loose[nth];
+                let expected = slab.get(index).copied().filter(|it| *it < limit);
+                let removed = slab.remove_if(index, |it| (*it < limit).then_some(*it));
+                assert_eq!(removed, expected);
+                if removed.is_some() {
+                    model.loose.remove(nth);
+                    assert_eq!(slab.remove_if(index, |it| Some(*it)), None);
                 }
             }
             Act::Remove(nth) if nth < model.loose.len() => {
@@ -333,6 +387,62 @@ mod tests {
                 let used = model.loose.len() + model.queues[0].len() + model.queues[1].len();
                 prop_assert_eq!(slab.len(), used);
                 prop_assert!(slab.end() as usize <= BOUND);
+            }
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum AssignedAct {
+        AppendAt(u32),
+        PopIf(u32),
+        Remove(usize),
+    }
+
+    fn assigned_act() -> impl Strategy<Value = AssignedAct> {
+        prop_oneof![
+            (0..BOUND as u32 + 2).prop_map(AssignedAct::AppendAt),
+            (0..200u32).prop_map(AssignedAct::PopIf),
+            (0..BOUND).prop_map(AssignedAct::Remove),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// A queue whose indices the caller assigns, compared with a vector of indices and values.
+        #[test]
+        fn a_queue_with_assigned_indices_is_a_vector(
+            acts in prop::collection::vec(assigned_act(), 0..200),
+        ) {
+            let (mut slab, mut queue) = (Table::new(), Queue::new());
+            let mut model: Vec<(u32, u32)> = Vec::new();
+            for (value, act) in (0..).zip(&acts) {
+                match *act {
+                    AssignedAct::AppendAt(index) => {
+                        if model.iter().all(|(at, _)| *at != index) {
+                            let fits = queue.append_at(&mut slab, index, value);
+                            prop_assert_eq!(fits, index < BOUND as u32);
+                            model.extend(fits.then_some((index, value)));
+                        }
+                    }
+                    AssignedAct::PopIf(limit) => {
+                        let first = model.first().map(|(_, value)| *value);
+                        let expected = first.filter(|value| *value < limit);
+                        prop_assert_eq!(queue.pop_if(&mut slab, |it| *it < limit), expected);
+                        if expected.is_some() {
+                            model.remove(0);
+                        }
+                    }
+                    AssignedAct::Remove(nth) if nth < model.len() => {
+                        let (index, value) = model.remove(nth);
+                        queue.unlink(&mut slab, index);
+                        prop_assert_eq!(slab.remove(index), Some(value));
+                    }
+                    AssignedAct::Remove(_) => {}
+                }
+                let all: Vec<_> = queue.iter(&slab).map(|(at, value)| (at, *value)).collect();
+                prop_assert_eq!(&all, &model);
+                prop_assert_eq!(slab.len(), model.len());
             }
         }
     }

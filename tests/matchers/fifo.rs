@@ -28,7 +28,7 @@ fn takes_nothing<E: Expected<Tagged, ()>>() {
         slot: 0,
         sequence: (),
     };
-    assert!(expected.post(posted).is_none());
+    assert!(!expected.post(posted));
     assert!(expected.find(Peer(0), &tagged(0)).is_none());
     assert!(expected.following(0, Peer(0)).is_none());
     assert_eq!(expected.len(), 0);

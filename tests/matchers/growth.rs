@@ -97,20 +97,19 @@ fn expected<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
         sequence: Sequence::new(sequence),
     };
     for i in 0..n {
-        queue.post(post(i, i.into())).expect("there is room");
+        assert!(queue.post(post(i, i.into())), "there is room");
     }
     let mut steps = 0;
     for round in 0..n {
         let i = if case.reverse { n - 1 - round } else { round };
         let (peer, header) = (case.message)(i);
         let search = queue.search(peer, &header);
-        let (place, posted) = search.found.expect("it is posted");
+        let posted = search.found.expect("it is posted");
         assert_eq!(posted.slot, u32::from(i), "{}", case.name);
         steps += search.steps;
-        queue.remove(place);
-        queue
-            .post(post(i, u64::from(n) + u64::from(round)))
-            .expect("there is room");
+        queue.remove(posted.slot);
+        let again = post(i, u64::from(n) + u64::from(round));
+        assert!(queue.post(again), "there is room");
     }
     steps as f64 / f64::from(n)
 }
@@ -146,7 +145,7 @@ fn unwanted<M: Matcher, S: Storage>(case: &Case, n: u16) -> f64 {
             slot: i.into(),
             sequence: Sequence::new(i.into()),
         };
-        queue.post(posted).expect("there is room");
+        assert!(queue.post(posted), "there is room");
     }
     let mut search = |i: u16| {
         let (peer, header) = from(n + i, n + i);
@@ -242,19 +241,17 @@ fn adaptive_switches_by_depth_and_back() {
         <<Adaptive<4, 8> as Matcher>::Expected<Tagged, Hosted<Adaptive<4, 8>, HeapStorage>>>::new();
     let post = |sequence: u64| Posted {
         pattern: exact(0, sequence as u16),
-        slot: 0,
+        slot: sequence as u32,
         sequence,
     };
     for _ in 0..2 {
-        let places: Vec<u32> = (0..100)
-            .map(|i| queue.post(post(i)).expect("room"))
-            .collect();
+        assert!((0..100).all(|i| queue.post(post(i))), "there is room");
         let mut depth = |tag| queue.search(Peer(0), &tagged(tag)).steps;
         assert_eq!((depth(3), depth(3)), (4, 4), "linear");
         assert_eq!(depth(4), 5, "linear for the last time");
         assert!(depth(4) < 4 && depth(99) < 4, "binned");
-        for place in places {
-            queue.remove(place);
+        for slot in 0..100 {
+            queue.remove(slot);
         }
     }
 }

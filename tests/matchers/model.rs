@@ -69,8 +69,8 @@ type UnexpectedOf<H, C> = <<C as Config>::Matcher as Matcher>::Unexpected<H, C>;
 struct Pair<H: Protocol, C: Config> {
     expected: ExpectedOf<H, C>,
     unexpected: UnexpectedOf<H, C>,
-    /// Posted receives with their places.
-    posted: Vec<(u32, Posted<H::Pattern, SequenceOf<C>>)>,
+    /// Posted receives.
+    posted: Vec<Posted<H::Pattern, SequenceOf<C>>>,
     /// Waiting messages with their numbers.
     arrived: Vec<(u32, Peer, H)>,
     /// The next number of a message or receive.
@@ -94,16 +94,16 @@ impl<H: Protocol, C: Config> Pair<H, C> {
             Act::Receive { source, tag } => self.receive(H::pattern(source, tag)),
             Act::Cancel { which } => {
                 if which < self.posted.len() {
-                    let (place, _) = self.posted.remove(which);
-                    self.expected.remove(place);
-                    // The place is empty now.
-                    self.expected.remove(place);
+                    let Posted { slot, .. } = self.posted.remove(which);
+                    self.expected.remove(slot);
+                    // The slot has no receive now.
+                    self.expected.remove(slot);
                 }
             }
             Act::Discard { from } => self.discard(Peer(from)),
             Act::Follow { which, from } => self.follow(which, Peer(from)),
             Act::Drain => {
-                while let Some((_, posted)) = self.posted.first() {
+                while let Some(posted) = self.posted.first() {
                     let from = posted.pattern.source().unwrap_or(Peer(0));
                     let matches = |&tag: &i32| posted.pattern.matches(from, &H::header(tag));
                     let tag = (0..1000).find(matches).expect("there is such a message");
@@ -120,17 +120,18 @@ impl<H: Protocol, C: Config> Pair<H, C> {
         let first = self
             .posted
             .iter()
-            .position(|(_, posted)| posted.pattern.matches(from, &header));
+            .position(|posted| posted.pattern.matches(from, &header));
         let Search { found, steps } = self.expected.search(from, &header);
-        let told = found.map(|(place, posted)| (place, posted.slot, posted.sequence.get()));
-        let right = first.map(|index| {
-            let (place, posted) = self.posted[index];
-            (place, posted.slot, posted.sequence.get())
-        });
+        let named = |posted: Posted<_, _>| (posted.slot, SequenceOf::<C>::get(posted.sequence));
+        let told = found.map(named);
+        let right = first.map(|index| named(self.posted[index]));
         assert_eq!(told, right);
         assert!(steps >= usize::from(found.is_some()) && steps <= MAX_CLASSES * self.posted.len());
         if let Some(index) = first {
-            self.expected.remove(self.posted.remove(index).0);
+            let Posted { slot, .. } = self.posted.remove(index);
+            assert!(self.expected.wanted(slot).is_some());
+            assert_eq!(self.expected.take(from, &header), Some(slot));
+            assert!(self.expected.wanted(slot).is_none());
             return;
         }
         let arrived = Arrived::whole(from, header, &self.next.to_le_bytes()).expect("it is short");
@@ -161,13 +162,22 @@ impl<H: Protocol, C: Config> Pair<H, C> {
         }
         let posted = Posted {
             pattern,
-            slot: self.next,
+            slot: self.free_slot(),
             sequence: Sequence::new(3 * u64::from(self.next)),
         };
-        let place = self.expected.post(posted);
+        let fits = self.expected.post(posted);
         let room = self.posted.len() < <C::Sizes as Sizes>::Operations::N;
-        assert_eq!(place.is_some(), room);
-        self.posted.extend(place.map(|place| (place, posted)));
+        assert_eq!(fits, room);
+        self.posted.extend(fits.then_some(posted));
+    }
+
+    /// Returns a slot without a receive, in no order; one behind the last if all have one.
+    fn free_slot(&self) -> u32 {
+        let slots = <C::Sizes as Sizes>::Operations::N as u32;
+        let is_free = |slot: &u32| self.posted.iter().all(|posted| posted.slot != *slot);
+        let from = self.next.wrapping_mul(7) % slots;
+        let mut all = (0..slots).map(|slot| (from + slot) % slots);
+        all.find(is_free).unwrap_or(slots)
     }
 
     /// Returns the number of the message at a place.
@@ -191,15 +201,15 @@ impl<H: Protocol, C: Config> Pair<H, C> {
 
     fn follow(&mut self, which: usize, from: Peer) {
         let sequence = self.posted.get(which);
-        let sequence = sequence.map_or(0, |(_, one)| one.sequence.get());
-        let right = self.posted.iter().find(|(_, posted)| {
+        let sequence = sequence.map_or(0, |one| one.sequence.get());
+        let right = self.posted.iter().find(|posted| {
             posted.sequence.get() > sequence
                 && posted.pattern.source().is_none_or(|peer| peer == from)
         });
         let told = self.expected.following(sequence, from);
         assert_eq!(
             told.map(|posted| posted.slot),
-            right.map(|(_, posted)| posted.slot)
+            right.map(|posted| posted.slot)
         );
     }
 }

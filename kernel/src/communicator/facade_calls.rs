@@ -159,17 +159,15 @@ pub trait PointToPointExt: PointToPoint {
     #[inline(always)]
     fn claim_header(&mut self, ticket: Ticket) -> Option<Self::Header> {
         let Engine { state, buffers, .. } = self.engine();
-        let operation = state.operation(ticket)?;
-        let header = operation.envelope.as_ref().map(Envelope::header)?;
-        if !matches!(operation.state, OpState::Done(Ok(_)))
-            || operation.is_in_flight()
-            || operation.is_detached()
-        {
-            return None;
-        }
-        buffers.give_back(ticket)?;
-        state.operations.remove(ticket.slot());
-        Some(header)
+        state.operations.remove_if(ticket.slot(), |operation| {
+            let has_ended = operation.generation == ticket.generation()
+                && matches!(operation.state, OpState::Done(Ok(_)))
+                && !operation.is_in_flight()
+                && !operation.is_detached();
+            let header = operation.envelope.as_ref().map(Envelope::header);
+            let header = header.filter(|_| has_ended)?;
+            buffers.give_back(ticket).map(|_| header)
+        })
     }
 
     /// Returns the envelope of an operation's message, if one is known.

@@ -90,10 +90,10 @@ impl<H: Header, C: Config> State<H, C> {
         let (mut taken, mut kept) = (false, false);
         let mut again = first.is_some();
         match first {
-            Some((place, posted)) if posted.slot == asker.slot() => {
+            Some(posted) if posted.slot == asker.slot() => {
                 let generation = self.operations.get(posted.slot).map(|op| op.generation);
                 if generation == Some(asker.generation()) {
-                    self.expected.remove(place);
+                    self.expected.remove(posted.slot);
                     self.match_announced(posted.slot, envelope, sender);
                     taken = true;
                     again = false;

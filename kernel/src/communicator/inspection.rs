@@ -44,8 +44,8 @@ pub trait Inspect: PointToPoint {
         let state = self.engine().state;
         for index in 0..state.operations.end() {
             if let Some(operation) = state.operations.get(index)
-                && let OpState::Posted { place, .. } = operation.state
-                && let Some(pattern) = state.expected.wanted(place)
+                && let OpState::Posted { .. } = operation.state
+                && let Some(pattern) = state.expected.wanted(index)
             {
                 f(pattern);
             }

@@ -97,7 +97,7 @@ impl<H: Header, C: Config> State<H, C> {
         match envelope.announced() {
             Some(sender) => {
                 let room = buffers.room(ticket).unwrap_or(0);
-                operation.state = OpState::Posted { place: NONE, room };
+                operation.state = OpState::Posted { room };
                 self.match_announced(ticket.slot(), envelope, sender.0);
             }
             None => {

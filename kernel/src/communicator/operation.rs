@@ -72,8 +72,8 @@ pub(crate) enum OpState<N> {
     Aborting { to: Handle },
     /// Receive: matched by a probe. The payload is in the pool at `place`, or still with the sender (`NONE`).
     Probed { place: u32 },
-    /// Receive: in the expected queue at `place`.
-    Posted { place: u32, room: usize },
+    /// Receive: in the expected queue.
+    Posted { room: usize },
     /// Receive: matched with an RTS; in `FlowControl::active` until the CTS has left.
     CtsPending { sender: Handle, room: usize },
     /// Receive: data is arriving; `got` of `want` bytes are here.

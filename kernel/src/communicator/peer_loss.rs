@@ -70,9 +70,7 @@ impl<H: Header, C: Config> State<H, C> {
                 OpState::Probed { place } if place != NONE => {}
                 OpState::Done(outcome) if gone && waited => self.complete(slot, outcome),
                 OpState::Done(_) => {}
-                OpState::Posted { place, .. } => {
-                    self.end_unmatched(slot, place, Error::PeerLost(peer));
-                }
+                OpState::Posted { .. } => self.end_unmatched(slot, Error::PeerLost(peer)),
                 _ => self.complete(slot, Err(Error::PeerLost(peer))),
             }
         }

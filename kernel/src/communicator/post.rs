@@ -10,7 +10,6 @@ use crate::error::Error;
 use crate::header::{Header, Pattern, Peer};
 use crate::matching::{Expected, Matcher, Posted, Sequence, Unexpected};
 use crate::memory::{BufferAccess, Ticket};
-use crate::slab::NONE;
 
 /// The mode of a send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -91,11 +90,7 @@ impl<H: Header, C: Config> State<H, C> {
         if !<C::Matcher as Matcher>::QUEUES && self.unexpected.find(&pattern).is_none() {
             return Err(Error::FeatureDisabled("matching"));
         }
-        self.open(
-            source.unwrap_or(ANY),
-            OpState::Posted { place: NONE, room },
-            None,
-        )
+        self.open(source.unwrap_or(ANY), OpState::Posted { room }, None)
     }
 
     /// Matches an opened receive with an unexpected message, or puts it into the expected queue. Inlined, except what few
@@ -145,13 +140,8 @@ impl<H: Header, C: Config> State<H, C> {
             sequence: self.sequence,
         };
         // The queue has room for every operation, so this happens only if the storage violates its contract.
-        let Some(at) = self.expected.post(posted) else {
+        if !self.expected.post(posted) {
             return self.complete(ticket.slot(), Err(Error::Full));
-        };
-        if let Some(operation) = self.operations.get_mut(ticket.slot())
-            && let OpState::Posted { place, .. } = &mut operation.state
-        {
-            *place = at;
         }
         self.counters.count(Counter::Expected(self.expected.len()));
         self.mark_holders(source);
@@ -195,10 +185,7 @@ impl<H: Header, C: Config> State<H, C> {
             return Ok(());
         }
         match &mut operation.state {
-            OpState::Posted { place, .. } => {
-                let place = *place;
-                self.end_unmatched(ticket.slot(), place, Error::Cancelled);
-            }
+            OpState::Posted { .. } => self.end_unmatched(ticket.slot(), Error::Cancelled),
             OpState::Unsent { .. } => self.withdraw(peer, ticket.slot()),
             OpState::Offered { cancel, .. } => {
                 *cancel = true;

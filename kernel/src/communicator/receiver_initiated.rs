@@ -137,10 +137,9 @@ impl<H: Header, C: Config> State<H, C> {
         let from = envelope.peer();
         self.hints(from)?;
         let found = self.expected.find(from, &envelope.header());
-        let first = found.filter(|(_, posted)| posted.slot == receiver.slot());
-        let Some((place, _)) = first else {
+        if found.is_none_or(|posted| posted.slot != receiver.slot()) {
             return self.announce(envelope);
-        };
+        }
         let Some(operation) = self.operation(receiver) else {
             return self.announce(envelope);
         };
@@ -153,7 +152,7 @@ impl<H: Header, C: Config> State<H, C> {
             want: length::<C>(envelope.len().min(room)),
             got: length::<C>(0),
         };
-        self.expected.remove(place);
+        self.expected.remove(receiver.slot());
         self.return_credit(from);
         self.hints(from)?.ours = OwnHint::Streaming(receiver);
         Some(())

@@ -303,7 +303,7 @@ impl<H: Header, C: Config> State<H, C> {
     #[cold]
     pub(crate) fn posted_pattern(&mut self, ticket: Ticket) -> Option<H::Pattern> {
         match self.operation(ticket)?.state {
-            OpState::Posted { place, .. } => self.expected.wanted(place),
+            OpState::Posted { .. } => self.expected.wanted(ticket.slot()),
             _ => None,
         }
     }
@@ -312,17 +312,17 @@ impl<H: Header, C: Config> State<H, C> {
     #[cold]
     pub(crate) fn fail_receive(&mut self, ticket: Ticket, peer: Peer) {
         if let Some(operation) = self.operation(ticket)
-            && let OpState::Posted { place, .. } = operation.state
+            && let OpState::Posted { .. } = operation.state
         {
-            self.end_unmatched(ticket.slot(), place, Error::PeerLost(peer));
+            self.end_unmatched(ticket.slot(), Error::PeerLost(peer));
         }
     }
 
     /// Ends a posted receive without a message.
     #[inline]
-    pub(crate) fn end_unmatched(&mut self, slot: u32, place: u32, error: Error) {
-        let wanted = self.expected.wanted(place);
-        self.expected.remove(place);
+    pub(crate) fn end_unmatched(&mut self, slot: u32, error: Error) {
+        let wanted = self.expected.wanted(slot);
+        self.expected.remove(slot);
         self.complete_for(slot, wanted, error);
     }
 

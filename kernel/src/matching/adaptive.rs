@@ -59,24 +59,24 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
     /// Takes the first matching entry out if it is not the first of all or there are bins.
     #[inline(never)]
     fn take_behind(&mut self, from: Peer, header: &H) -> Option<u32> {
-        let place = self.first(from, header).found?;
-        let slot = self.entries.list().item(place)?.slot;
-        Expected::<H>::remove(self, place);
+        let slot = self.first(from, header).found?;
+        Expected::<H>::remove(self, slot);
         Some(slot)
     }
 
     #[inline(never)]
-    fn post_binned(&mut self, pattern: H::Pattern, slot: u32, sequence: u64) -> Option<u32> {
+    fn post_binned(&mut self, pattern: H::Pattern, slot: u32, sequence: u64) -> bool {
         let posted = Posted {
             pattern,
             slot,
             sequence,
         };
-        let place = self.entries.append(posted, Classes::<H>::hash_posted)?;
-        if self.entries.is_binned() {
+        let hashes = Classes::<H>::hash_posted;
+        let fits = self.entries.append_at(slot, posted, hashes);
+        if fits && self.entries.is_binned() {
             self.waiting[Classes::<H>::of(&pattern).0] += 1;
         }
-        Some(place)
+        fits
     }
 
     #[cold]
@@ -168,18 +168,18 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
     }
 
     #[inline(always)]
-    fn post(&mut self, posted: Posted<H::Pattern>) -> Option<u32> {
+    fn post(&mut self, posted: Posted<H::Pattern>) -> bool {
         if self.entries.is_binned() {
             // The fields are passed separately: a struct would be written to memory and read again at once, on the
             // other path too.
             return self.post_binned(posted.pattern, posted.slot, posted.sequence);
         }
-        self.entries.append_to_list(posted)
+        self.entries.append_to_list(posted.slot, posted)
     }
 
-    fn search(&mut self, from: Peer, header: &H) -> Search<(u32, Posted<H::Pattern>)> {
+    fn search(&mut self, from: Peer, header: &H) -> Search<Posted<H::Pattern>> {
         let Search { found, steps } = self.first(from, header);
-        let found = found.and_then(|place| Some((place, *self.entries.list().item(place)?)));
+        let found = found.and_then(|slot| self.entries.list().item(slot).copied());
         Search { found, steps }
     }
 
@@ -192,17 +192,17 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize> Expected<H>
     }
 
     #[inline(always)]
-    fn remove(&mut self, place: u32) {
+    fn remove(&mut self, slot: u32) {
         if self.entries.is_binned()
-            && let Some(posted) = self.entries.list().item(place)
+            && let Some(posted) = self.entries.list().item(slot)
         {
             self.waiting[Classes::<H>::of(&posted.pattern).0] -= 1;
         }
-        self.entries.remove(place);
+        self.entries.remove(slot);
     }
 
-    fn wanted(&self, place: u32) -> Option<H::Pattern> {
-        Expected::<H>::wanted(self.entries.list(), place)
+    fn wanted(&self, slot: u32) -> Option<H::Pattern> {
+        Expected::<H>::wanted(self.entries.list(), slot)
     }
 
     fn following(&self, sequence: u64, from: Peer) -> Option<Posted<H::Pattern>> {

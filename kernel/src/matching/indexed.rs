@@ -50,10 +50,37 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
         self.list.pop_if(wanted)
     }
 
-    /// Appends an item; valid only without bins.
+    /// Appends an item at a place that the caller assigns; valid only without bins. All places of a queue are assigned, or
+    /// none.
     #[inline(always)]
-    pub(super) fn append_to_list(&mut self, item: T) -> Option<u32> {
-        self.list.append(item)
+    pub(super) fn append_to_list(&mut self, place: u32, item: T) -> bool {
+        self.list.append_at(place, item)
+    }
+
+    /// Appends an item as [`Indexed::append`], at a place that the caller assigns.
+    #[inline]
+    pub(super) fn append_at(
+        &mut self,
+        place: u32,
+        item: T,
+        hashes: impl Fn(&T) -> [Option<u32>; LANES],
+    ) -> bool {
+        let groups = self.binned.then(|| hashes(&item));
+        let fits = self.list.append_at(place, item);
+        if fits {
+            self.enter(place, groups);
+        }
+        fits
+    }
+
+    /// Puts an entry into its groups, if there are bins.
+    #[inline]
+    fn enter(&mut self, place: u32, groups: Option<[Option<u32>; LANES]>) {
+        if let Some(groups) = groups
+            && self.bins.insert(place, groups, BINS).is_none()
+        {
+            self.unbin();
+        }
     }
 
     /// Appends an item; `hashes` returns the hashes of its groups.
@@ -65,11 +92,7 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
     ) -> Option<u32> {
         let groups = self.binned.then(|| hashes(&item));
         let place = self.list.append(item)?;
-        if let Some(groups) = groups
-            && self.bins.insert(place, groups, BINS).is_none()
-        {
-            self.unbin();
-        }
+        self.enter(place, groups);
         Some(place)
     }
 

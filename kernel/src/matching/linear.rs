@@ -45,6 +45,12 @@ impl<T, A: Slice<Entry<T>>> List<T, A> {
         self.order.append(&mut self.slab, item)
     }
 
+    /// Appends an entry at a place that the caller assigns; all entries of a list have such places, or none.
+    #[inline(always)]
+    pub(super) fn append_at(&mut self, place: u32, item: T) -> bool {
+        self.order.append_at(&mut self.slab, place, item)
+    }
+
     /// Takes the first entry out if `wanted` is true for it.
     #[inline(always)]
     pub(super) fn pop_if(&mut self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
@@ -124,31 +130,30 @@ impl<H: Header, S: Sequence, A: Slice<Entry<Posted<H::Pattern, S>>>> Expected<H,
         List::empty()
     }
 
-    fn post(&mut self, posted: Posted<H::Pattern, S>) -> Option<u32> {
-        self.append(posted)
+    fn post(&mut self, posted: Posted<H::Pattern, S>) -> bool {
+        self.append_at(posted.slot, posted)
     }
 
-    fn search(&mut self, from: Peer, header: &H) -> Search<(u32, Posted<H::Pattern, S>)> {
+    fn search(&mut self, from: Peer, header: &H) -> Search<Posted<H::Pattern, S>> {
         let Search { found, steps } =
             List::search(self, |posted| posted.pattern.matches(from, header));
-        let found = found.and_then(|place| Some((place, *self.item(place)?)));
+        let found = found.and_then(|slot| self.item(slot).copied());
         Search { found, steps }
     }
 
     #[inline]
     fn take(&mut self, from: Peer, header: &H) -> Option<u32> {
-        let place = self.first(|posted| posted.pattern.matches(from, header))?;
-        let slot = self.item(place)?.slot;
-        self.take_out(place);
+        let slot = self.first(|posted| posted.pattern.matches(from, header))?;
+        self.take_out(slot);
         Some(slot)
     }
 
-    fn remove(&mut self, place: u32) {
-        self.take_out(place);
+    fn remove(&mut self, slot: u32) {
+        self.take_out(slot);
     }
 
-    fn wanted(&self, place: u32) -> Option<H::Pattern> {
-        self.item(place).map(|posted| posted.pattern)
+    fn wanted(&self, slot: u32) -> Option<H::Pattern> {
+        self.item(slot).map(|posted| posted.pattern)
     }
 
     fn following(&self, sequence: u64, from: Peer) -> Option<Posted<H::Pattern, S>> {

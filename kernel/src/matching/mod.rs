@@ -70,26 +70,26 @@ pub struct Posted<P, S = u64> {
 pub trait Expected<H: Header, S: Sequence = u64> {
     /// Creates an empty queue.
     fn new() -> Self;
-    /// Appends a receive and returns its place for [`Expected::remove`]; `None` if the queue is full.
-    fn post(&mut self, posted: Posted<H::Pattern, S>) -> Option<u32>;
-    /// Returns the first receive that matches, with its place, and the cost of the search.
-    fn search(&mut self, from: Peer, header: &H) -> Search<(u32, Posted<H::Pattern, S>)>;
+    /// Appends a receive, whose slot no other receive in the queue has; returns false if the queue is full.
+    fn post(&mut self, posted: Posted<H::Pattern, S>) -> bool;
+    /// Returns the first receive that matches, and the cost of the search.
+    fn search(&mut self, from: Peer, header: &H) -> Search<Posted<H::Pattern, S>>;
     /// Returns the same without the cost.
     #[inline]
-    fn find(&mut self, from: Peer, header: &H) -> Option<(u32, Posted<H::Pattern, S>)> {
+    fn find(&mut self, from: Peer, header: &H) -> Option<Posted<H::Pattern, S>> {
         self.search(from, header).found
     }
     /// Takes the first receive that matches out and returns the slot of its operation.
     #[inline]
     fn take(&mut self, from: Peer, header: &H) -> Option<u32> {
-        let (place, posted) = self.find(from, header)?;
-        self.remove(place);
-        Some(posted.slot)
+        let Posted { slot, .. } = self.find(from, header)?;
+        self.remove(slot);
+        Some(slot)
     }
-    /// Removes the receive at a place.
-    fn remove(&mut self, place: u32);
-    /// Returns the pattern of the receive at a place.
-    fn wanted(&self, place: u32) -> Option<H::Pattern>;
+    /// Removes the receive of a slot.
+    fn remove(&mut self, slot: u32);
+    /// Returns the pattern of the receive of a slot.
+    fn wanted(&self, slot: u32) -> Option<H::Pattern>;
     /// Returns the first receive behind this sequence number that could match a message from `from`.
     fn following(&self, sequence: u64, from: Peer) -> Option<Posted<H::Pattern, S>>;
     /// Returns the number of receives.

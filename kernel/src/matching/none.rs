@@ -30,12 +30,12 @@ impl<H: Header, S: Sequence> Expected<H, S> for NoExpected {
         NoExpected
     }
 
-    fn post(&mut self, _: Posted<H::Pattern, S>) -> Option<u32> {
-        None
+    fn post(&mut self, _: Posted<H::Pattern, S>) -> bool {
+        false
     }
 
     #[inline]
-    fn search(&mut self, _: Peer, _: &H) -> Search<(u32, Posted<H::Pattern, S>)> {
+    fn search(&mut self, _: Peer, _: &H) -> Search<Posted<H::Pattern, S>> {
         Search {
             found: None,
             steps: 0,

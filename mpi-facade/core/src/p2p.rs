@@ -437,10 +437,15 @@ pub(crate) fn post_receive<'w>(
     tag: c_int,
     comm: Comm,
 ) -> Posted<'w> {
-    post_here(world, buf, count, datatype, from, tag, comm)
+    match check_receive(world, buf, count, datatype, from, tag, comm) {
+        Ok(None) => Posted::over(world, request::RECEIVED_FROM_NOBODY),
+        Ok(Some((pattern, region))) => Posted::receive(world, pattern, region, comm),
+        Err(failure) => Posted::refuse(world, failure),
+    }
 }
 
-/// Posts a receive as [`post_receive`] does, inlined into calls of which programs make many in a row.
+/// Posts a receive as [`post_receive`] does, inlined into calls of which programs make many in a row: what is neither
+/// refused nor unusual takes few instructions.
 #[cfg_attr(feature = "fast-paths", inline(always))]
 fn post_here<'w>(
     world: &'w mut World,
@@ -451,10 +456,17 @@ fn post_here<'w>(
     tag: c_int,
     comm: Comm,
 ) -> Posted<'w> {
-    match check_receive(world, buf, count, datatype, from, tag, comm) {
-        Ok(None) => Posted::over(world, request::RECEIVED_FROM_NOBODY),
-        Ok(Some((pattern, region))) => Posted::receive(world, pattern, region, comm),
-        Err(failure) => Posted::refuse(world, failure),
+    let usual = world.objects.comms.get(comm).ok().and_then(|record| {
+        let pattern = pattern_of(record, from, tag).ok()?;
+        let region = buf.checked_dense(count, datatype)?;
+        (from != MPI_PROC_NULL).then(|| {
+            record.pending += 1;
+            (pattern, region)
+        })
+    });
+    match usual {
+        Some((pattern, region)) => Posted::receive_counted(world, pattern, region, comm),
+        None => post_receive(world, buf, count, datatype, from, tag, comm),
     }
 }
 

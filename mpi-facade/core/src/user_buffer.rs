@@ -64,6 +64,15 @@ impl<'m> UserAddress<'m> {
         }
     }
 
+    /// Returns the region if the arguments are in order and the datatype is predefined and contiguous.
+    #[cfg_attr(feature = "fast-paths", inline(always))]
+    pub(crate) fn checked_dense(self, count: i64, datatype: Datatype) -> Option<Region> {
+        let shape = Shape::dense(predefined(datatype)?.dense_size()?);
+        let items = shape.items(count).ok()?;
+        present(self.0, items).ok()?;
+        Some(self.region(items, shape))
+    }
+
     /// Does so for other datatypes than contiguous predefined ones.
     #[inline(never)]
     fn checked_slowly(

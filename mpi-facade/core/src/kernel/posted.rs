@@ -45,6 +45,26 @@ impl<'w> Posted<'w> {
         Self::of(world, posted, comm)
     }
 
+    /// Does so where the communicator counts the receive already.
+    #[cfg_attr(feature = "fast-paths", inline(always))]
+    pub(crate) fn receive_counted(
+        world: &'w mut World,
+        pattern: MpiPattern,
+        into: Region,
+        comm: Comm,
+    ) -> Self {
+        match world.kernel.receive(pattern, into) {
+            Ok(ticket) => {
+                let request = request::handle(ticket);
+                Posted { world, request }
+            }
+            Err(error) => {
+                world.objects.comms.settled(pattern.context());
+                Self::refuse(world, CommError::new(error, comm))
+            }
+        }
+    }
+
     #[cfg_attr(feature = "fast-paths", inline(always))]
     fn of(world: &'w mut World, posted: Result<Ticket, Error>, comm: Comm) -> Self {
         match posted {
