@@ -4,6 +4,7 @@
 //! The lowest living process leads. It proposes the entry after its view, and the entry is decided when every process
 //! of the view that is not dead has accepted it; so as long as one process lives, nothing that was decided is lost. A
 //! leader that takes over first asks all others what they have accepted, and proposes that again (Paxos for each entry).
+//! One that is a minority, unless what it has accepted is decided, leaves the lead to the next.
 //!
 //! A process that is out of reach may be alive, so it counts: while one is, a decision needs a majority of the *view*,
 //! of which the dead are part too. (Had the dead not counted there, a side that lost the majority could regain it when
@@ -78,6 +79,8 @@ pub struct Agreement {
     /// Those of the dead that have left in good order.
     left: Processes,
     unreachable: Processes,
+    /// Those that can be reached, and cannot lead as long as this view lasts.
+    cannot_lead: Processes,
     removed: bool,
     /// What has come of the directory, and its view, while this process has none.
     newcomer: Option<(u64, Vec<u8>)>,
@@ -118,6 +121,7 @@ impl Agreement {
             dead: Processes::NONE,
             left: Processes::NONE,
             unreachable: Processes::NONE,
+            cannot_lead: Processes::NONE,
             removed: false,
             newcomer: (me.index() >= processes).then_some((0, Vec::new())),
             candidates: Processes::NONE,
@@ -214,7 +218,12 @@ impl Agreement {
 
     /// Returns whether this process leads the others, in its own opinion.
     pub fn is_leader(&self) -> bool {
-        self.is_admitted() && self.reach().lowest() == Some(self.me)
+        self.is_admitted() && self.leader() == Some(self.me)
+    }
+
+    /// Returns the lowest process that can be reached and can lead.
+    fn leader(&self) -> Option<Peer> {
+        self.reach().without(self.cannot_lead).lowest()
     }
 
     /// Begins an operation; one that is under way is forgotten. [`Agreement::outcome`] returns the result.
@@ -353,7 +362,9 @@ impl Agreement {
             return match &self.accepted {
                 // An entry that is missing here, or may be decided, can have admitted enough to make a majority.
                 _ if view > self.directory.view() => self.send(from, Body::Behind, out),
-                Some((_, entry)) if !entry.admitted.is_empty() => {}
+                Some((_, entry)) if !entry.admitted.is_empty() => {
+                    self.send(from, Body::CannotLead, out);
+                }
                 _ => self.send(from, Body::Gone, out),
             };
         }
@@ -411,6 +422,11 @@ impl Agreement {
                     .take_while(|peer| *peer != self.me)
                     .count();
                 self.lead_at = now + BACK_OFF * (place as u64 + 1);
+            }
+            Body::CannotLead if view == self.directory.view() => {
+                if self.cannot_lead.insert(from) {
+                    self.send_request(now, out);
+                }
             }
             Body::Behind => match self.lead {
                 Lead::Proposing(_) => self.send_proposal([from].into_iter().collect(), out),
@@ -598,7 +614,7 @@ impl Agreement {
     }
 
     fn ask_leader(&self, body: Body, out: Outbox<'_>) {
-        if let Some(leader) = self.reach().lowest().filter(|leader| *leader != self.me) {
+        if let Some(leader) = self.leader().filter(|leader| *leader != self.me) {
             self.send(leader, body, out);
         }
     }
@@ -610,7 +626,7 @@ impl Agreement {
 
     /// Makes the step to the next view.
     fn apply(&mut self, now: u64, entry: Entry, out: Outbox<'_>) {
-        let (me, leader) = (self.me, self.reach().lowest());
+        let (me, leader) = (self.me, self.leader());
         let before = self.directory.processes();
         let mut is_given_up = false;
         let Agreement {
@@ -632,6 +648,7 @@ impl Agreement {
             self.call = None;
         }
         self.accepted = None;
+        self.cannot_lead = Processes::NONE;
         self.snapshot = Vec::new();
         self.history.push_back(entry);
         if self.history.len() > HISTORY {
@@ -656,7 +673,7 @@ impl Agreement {
                 self.send_snapshot(peer, 0, out);
             }
         }
-        if self.reach().lowest() != leader {
+        if self.leader() != leader {
             self.send_request(now, out);
         }
     }

@@ -47,6 +47,8 @@ pub(super) enum Body {
     Admit(u32),
     /// Of that many bytes of the directory, those from an offset on.
     Snapshot(u32, u32, Vec<u8>),
+    /// The sender cannot lead, but may follow: it is a minority unless what it has accepted is decided.
+    CannotLead,
 }
 
 /// The most bytes of a message.
@@ -225,6 +227,7 @@ impl Message {
                 .put(&len.to_le_bytes())
                 .put(&offset.to_le_bytes())
                 .put(piece),
+            Body::CannotLead => to.put(&[13]),
         };
         to.0
     }
@@ -251,6 +254,7 @@ impl Message {
                 let piece = core::mem::take(&mut from.0);
                 Body::Snapshot(len, offset, piece.to_vec())
             }
+            13 => Body::CannotLead,
             _ => return None,
         };
         from.0.is_empty().then_some(Message { view, body })
