@@ -1,7 +1,7 @@
 //! Entries with stable indices, and queues that link them. Only the kernel uses them.
 //!
 //! Invariant: an entry is in at most one queue; a free entry is in none (its `next` links the free list). A table whose
-//! indices the caller assigns ([`Queue::append_at`]) does not use the free list.
+//! indices the caller assigns ([`Queue::append_at`]) never takes one from the free list.
 
 use crate::aspect::Slice;
 

@@ -46,7 +46,8 @@ pub const PROMPT_LOOKS: u32 = 5;
 /// 1000 ns messages of 1, 2 and 8 KiB passed at 1.03, 1.02 and 1.00 times the rate that they had with 700 ns at 41 ns from
 /// core to core.
 pub const BURST_PAUSE: u64 = 600;
-/// The same over a line that takes long, as the times between pauses show, and after long frames.
+/// The same over a line that takes long, as the time since the last pause shows, and after long frames. Time without frames
+/// counts there too: the first pause of a burst is often this one.
 pub const FAR_BURST_PAUSE: u64 = 1000;
 /// Time per KiB of such a burst from which on the line counts as one that takes long: messages of 1 KiB take 100 ns each at
 /// 44 ns from core to core, and 340 at 208 ns.

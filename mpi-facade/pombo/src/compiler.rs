@@ -300,8 +300,7 @@ fn small(
     }
     let compiler = compiler(language, request)?;
     let archive = configure::library(&request.rest, &compiler, told, prefix)?;
-    let is_static = request.rest.iter().any(|word| *word == "-static");
-    let mut options = small_library::link_options(is_static);
+    let mut options = small_library::link_options(&request.rest);
     // Exceptions of C++ need the tables of the program's own functions.
     options.extend((language == Language::C).then(|| "-fno-asynchronous-unwind-tables".into()));
     options.push(archive.into());

@@ -1,7 +1,7 @@
 //! Static libraries for programs that are to be small: how Cargo builds them, what is taken out of them, and how programs
 //! are linked with them. `size` measures just these; `configure`, `install` and `compiler` give them to users.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,11 +28,12 @@ const CODE: [&str; 4] = [
 ];
 
 /// Returns the options that link programs. Rust brings a linker along, which leaves out strings and constants that nobody
-/// uses; the machine's keeps all of them. Without that one the program is some 1600 bytes longer. Static programs are
-/// linked by the machine's: musl's compiler names a loader for them too, which Rust's linker would give them.
-pub(crate) fn link_options(is_static: bool) -> Vec<OsString> {
+/// uses; the machine's keeps all of them. Without that one the program is some 1600 bytes longer. Beside words of the user
+/// that may be for the machine's linker alone, that one links: see [`needs_linker_of_machine`].
+pub(crate) fn link_options(words: &[&OsStr]) -> Vec<OsString> {
     let mut options: Vec<OsString> = LINK.map(OsString::from).into();
-    if let Some(linkers) = linkers_of_rust().filter(|_| !is_static) {
+    let is_needed = words.iter().any(|word| needs_linker_of_machine(word));
+    if let Some(linkers) = linkers_of_rust().filter(|_| !is_needed) {
         let mut directory = OsString::from("-B");
         directory.push(linkers);
         options.extend([
@@ -42,6 +43,14 @@ pub(crate) fn link_options(is_static: bool) -> Vec<OsString> {
         ]);
     }
     options
+}
+
+/// Returns whether a word chooses a linker, has options for one, or is for one that Rust's cannot stand for: it does not read
+/// what GCC compiles for optimisation at link time, and gives static programs a loader where musl's compiler names one.
+fn needs_linker_of_machine(word: &OsStr) -> bool {
+    let choices: [&[u8]; 4] = [b"-flto", b"-fuse-ld", b"-Wl,", b"-Xlinker"];
+    let word = word.as_encoded_bytes();
+    word == b"-static" || choices.iter().any(|choice| word.starts_with(choice))
 }
 
 /// Returns the directory that holds the linker which Rust brings along, as compilers of C look for it.
@@ -95,13 +104,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn static_programs_are_linked_by_the_linker_of_the_machine() {
+    fn words_for_the_linker_of_the_machine_keep_it() {
         let is_linker = |word: &OsString| word.as_encoded_bytes().starts_with(b"-fuse-ld");
-        assert!(!link_options(true).iter().any(is_linker));
-        assert_eq!(
-            link_options(false).iter().any(is_linker),
-            linkers_of_rust().is_some()
-        );
+        for word in [
+            "-static",
+            "-flto=auto",
+            "-fuse-ld=bfd",
+            "-Wl,--stats",
+            "-Xlinker",
+        ] {
+            let words = [OsStr::new("-O2"), OsStr::new(word)];
+            assert!(!link_options(&words).iter().any(is_linker), "{word}");
+        }
+        assert!(!needs_linker_of_machine(OsStr::new("-O2")));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use pombo_kernel::Peer;
 /// The host of every rank of the job. Hosts are numbered from 0, in the order of their first ranks.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
-    /// Empty if there is one host.
+    /// May be empty if there is one host.
     of: Vec<u16>,
     /// The ranks of every host in ascending order.
     members: Vec<Vec<Peer>>,

@@ -9,7 +9,7 @@ use crate::wait::{WaitPolicy, processors};
 /// Returns the policy for the ranks that are attached now.
 pub(super) fn of(segment: &Segment) -> WaitPolicy {
     if !FAST_PATHS {
-        // As where ranks share processors: it is right everywhere, and spinning is faster.
+        // As where ranks share processors: it is right everywhere, only slower.
         return WaitPolicy::of_ranks(1, 0, None);
     }
     let header = segment.header();

@@ -48,7 +48,7 @@ pub(crate) struct Options {
     pub(super) only: Vec<String>,
     /// Tell what driver, kernel, mailboxes and MPI add to a message, instead of comparing libraries; with --against
     /// also whether the machine's own copies reach the targets
-    #[arg(long, conflicts_with_all = ["only", "check"])]
+    #[arg(long, conflicts_with_all = ["only", "check", "net"])]
     pub(super) layers: bool,
     /// Take a tenth of the time, for rough figures
     #[arg(long)]

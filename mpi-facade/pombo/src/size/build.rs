@@ -43,7 +43,7 @@ pub(super) fn build(
     fs::write(&header, HEADER).map_err(Error::file("write", &header))?;
     let link = |program: &Path, last: &str| {
         let mut options: Vec<OsString> = OPTIONS.map(OsString::from).into();
-        options.extend(small_library::link_options(false));
+        options.extend(small_library::link_options(&[]));
         options.extend(["-I".into(), directory.into()]);
         // The library stands behind the source that needs it.
         options.extend(["-x".into(), "c".into(), ping_pong.clone().into()]);

@@ -423,8 +423,9 @@ impl Agreement {
                     .count();
                 self.lead_at = now + BACK_OFF * (place as u64 + 1);
             }
-            Body::CannotLead if view == self.directory.view() => {
-                if self.cannot_lead.insert(from) {
+            Body::CannotLead => {
+                let is_news = view == self.directory.view() && self.cannot_lead.insert(from);
+                if is_news {
                     self.send_request(now, out);
                 }
             }

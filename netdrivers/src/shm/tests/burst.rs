@@ -85,6 +85,21 @@ fn a_pause_ends() {
     });
 }
 
+/// The bytes of long frames are elsewhere: they tell nothing of the line.
+#[test]
+fn the_pause_is_short_where_bytes_come_fast() {
+    for (len, found) in [(BURST_FRAME, 1), (LONG_FRAME, 0)] {
+        with_ranks(FOR_EVER, true, |sender, receiver| {
+            // However long they take, these bytes come fast.
+            (receiver.timing.burst, receiver.timing.far_kib) = (1, u64::MAX);
+            (0..BURST).for_each(|_| send(sender, len));
+            receive_all(receiver, BURST);
+            send(sender, len);
+            assert_eq!(poll(receiver), found);
+        });
+    }
+}
+
 #[test]
 fn what_is_no_burst_waits_for_nothing() {
     // Few messages, short ones, ranks that share a processor, and ranks that are told not to pause.

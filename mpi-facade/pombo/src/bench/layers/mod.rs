@@ -108,7 +108,8 @@ pub(super) fn measure(
     }
     let columns = names
         .iter()
-        .map(|(name, _)| (name.to_string(), true, "shm"));
+        .enumerate()
+        .map(|(column, (name, _))| (name.to_string(), column <= ours, "shm"));
     let mut results = Results::new(columns);
     for (column, (_, meaning)) in names.iter().enumerate() {
         results.describe(column, meaning);
