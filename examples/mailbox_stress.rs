@@ -158,6 +158,16 @@ fn run<L: Channel + Send>(mailboxes: &Mailboxes<L>, seconds: u64) -> Result<(), 
         .try_for_each(|end| end.post(&mut Message::new()))
 }
 
+/// Ends the receiver thread when it is dropped, also where the other threads have failed.
+struct End<'a, L: Channel + Send>(&'a Mailboxes<L>, &'a AtomicBool);
+
+impl<L: Channel + Send> Drop for End<'_, L> {
+    fn drop(&mut self) {
+        self.1.store(true, Ordering::Release);
+        self.0.wake();
+    }
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds = std::env::args().nth(1).map_or(Ok(3), |text| text.parse())?;
     let (mailboxes, launcher) = pombo_job::enter_mailboxes::<RANKS>(SizeClasses::default())?;
@@ -165,11 +175,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::thread::scope(|scope| {
         let receiver = (mailboxes.me().0 % 2 == 1)
             .then(|| scope.spawn(|| mailboxes.serve(|| over.load(Ordering::Acquire))));
-        let ran = run(&mailboxes, seconds);
-        over.store(true, Ordering::Release);
-        mailboxes.wake();
-        receiver.map_or(Ok(()), |it| it.join().expect("no thread panics"))?;
-        ran
+        let end = End(&mailboxes, &over);
+        run(&mailboxes, seconds)?;
+        drop(end);
+        receiver.map_or(Ok(()), |it| it.join().expect("no thread panics"))
     })?;
     Ok(pombo_job::leave_mailboxes(&mailboxes, launcher)?)
 }

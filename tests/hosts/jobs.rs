@@ -64,7 +64,7 @@ fn source(path: &str) -> PathBuf {
     root.join(path)
 }
 
-/// Compiles into a directory of the test, once.
+/// Compiles into a directory of the test, once in a process; the program appears whole, as other processes start it too.
 pub(crate) fn compile(test: &str, path: &str) -> PathBuf {
     compile_for(None, test, path)
 }
@@ -80,12 +80,14 @@ pub(crate) fn compile_for(library: Option<&Path>, test: &str, path: &str) -> Pat
     if compiled.contains(&program) {
         return program;
     }
-    std::fs::create_dir_all(directory).expect("room");
+    std::fs::create_dir_all(&directory).expect("room");
     let mut command = pombo(["mpicc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror"]);
-    command.arg(source).arg("-o").arg(&program);
+    let unfinished = directory.join(format!("{}.{}", name.display(), std::process::id()));
+    command.arg(source).arg("-o").arg(&unfinished);
     command.envs(library.map(|library| ("POMBO_LIB", library)));
     let outcome = finish(command.args(["-lm", "-lpthread"]));
     assert_eq!(outcome.code, 0, "{}", outcome.err);
+    std::fs::rename(unfinished, &program).expect("the same directory");
     compiled.insert(program.clone());
     program
 }

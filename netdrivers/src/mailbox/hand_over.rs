@@ -102,7 +102,7 @@ impl<T: Driven> HandOver<T> {
             let mut rounds = most;
             let mut goes_on = || {
                 let goes_on = rounds > 0 && self.word.load(Ordering::Acquire) < WANTED;
-                rounds = rounds.saturating_sub(1);
+                rounds -= u32::from(goes_on);
                 goes_on
             };
             let result = f(&mut turn.value, &mut goes_on);

@@ -166,7 +166,7 @@ impl<L: Channel + Send> Mailboxes<L> {
     }
 
     /// Makes progress for all threads until `is_over` says so, which is asked after every event and every
-    /// [`Self::wake`], and must not call mailboxes: for a receiver thread. While other threads wait in calls, they receive,
+    /// [`Self::wake`], and must neither call mailboxes nor panic: for a receiver thread. While other threads wait in calls, they receive,
     /// and it sleeps, as it does while another receiver thread of the process serves.
     ///
     /// # Errors

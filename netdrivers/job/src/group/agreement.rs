@@ -79,7 +79,8 @@ pub struct Agreement {
     /// Those of the dead that have left in good order.
     left: Processes,
     unreachable: Processes,
-    /// Those that can be reached, and cannot lead as long as this view lasts.
+    /// Those that can be reached, and cannot lead as long as this view lasts: who is a minority stays one, as no verdict
+    /// is taken back.
     cannot_lead: Processes,
     removed: bool,
     /// What has come of the directory, and its view, while this process has none.
