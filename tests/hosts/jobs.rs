@@ -82,7 +82,10 @@ pub(crate) fn compile_for(library: Option<&Path>, test: &str, path: &str) -> Pat
     }
     std::fs::create_dir_all(&directory).expect("room");
     let mut command = pombo(["mpicc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror"]);
-    let unfinished = directory.join(format!("{}.{}", name.display(), std::process::id()));
+    // The processes have namespaces, and numbers, of their own; each runs one test.
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("test").replace("::", "-");
+    let unfinished = directory.join(format!("{}.{test}", name.display()));
     command.arg(source).arg("-o").arg(&unfinished);
     command.envs(library.map(|library| ("POMBO_LIB", library)));
     let outcome = finish(command.args(["-lm", "-lpthread"]));
