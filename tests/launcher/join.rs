@@ -103,15 +103,19 @@ fn a_place_that_nobody_could_use_is_free_again() {
     let digits = value("key").as_bytes().chunks(2);
     let byte = |two| u8::from_str_radix(str::from_utf8(two).unwrap(), 16).unwrap();
     let key: Vec<u8> = digits.map(byte).collect();
+    // A process that another test has just begun may hold a connection for a moment after it was dropped here.
     for _ in 0..3 {
-        let address = SocketAddr::from_abstract_name(value("socket")).unwrap();
-        let mut launcher = UnixStream::connect_addr(&address).unwrap();
-        launcher.write_all(&key).unwrap();
-        let mut answer = [0; 4];
-        launcher.read_exact(&mut answer).unwrap();
-        assert_eq!(&answer, b"1 2 ");
+        until("the place is free", || {
+            let address = SocketAddr::from_abstract_name(value("socket")).unwrap();
+            let mut launcher = UnixStream::connect_addr(&address).unwrap();
+            launcher.write_all(&key).unwrap();
+            let mut answer = [0; 4];
+            launcher.read_exact(&mut answer).unwrap();
+            answer == *b"1 2 "
+        });
     }
-    finish(&mut join(&file, example("join"), "Ada")).assert_prints("welcome, Ada\n");
+    let welcomes = || finish(&mut join(&file, example("join"), "Ada")).out == "welcome, Ada\n";
+    until("the place is free again", welcomes);
     assert_eq!(job.finish().code, 0);
 }
 
