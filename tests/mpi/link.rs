@@ -23,7 +23,7 @@ fn a_static_library() {
 #[test]
 fn functions_that_the_program_replaces() {
     for (name, options) in [("shared", &[][..]), ("static", &["-static-mpi"])] {
-        let program = directory(name).join("profiled");
+        let program = directory(&format!("profiled-{name}")).join("profiled");
         compile(&source("tests/c/profiled.c"), &program, options);
         let mut command = pombo(["run", "-n", "3"]);
         let outcome = job(command.arg(&program));
