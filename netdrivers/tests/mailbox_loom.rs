@@ -173,6 +173,14 @@ fn retrieve(shared: &HandOver<Channel>, mailbox: usize) {
     assert_eq!(shared.wait_for(None, look, || mailbox), Ok(Some(())));
 }
 
+fn receiver(
+    shared: &Arc<HandOver<Channel>>,
+    is_over: impl Fn() -> bool + 'static,
+) -> thread::JoinHandle<()> {
+    let shared = shared.clone();
+    thread::spawn(move || assert_eq!(shared.serve(is_over), Ok(())))
+}
+
 fn check(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(2);
@@ -221,11 +229,8 @@ fn a_receiver_thread_leaves_the_turn_and_ends() {
         check(move || {
             let (shared, arriving) = shared(is_silent, [0, 0]);
             let is_over = Arc::new(AtomicU32::new(0));
-            let (served, over) = (shared.clone(), is_over.clone());
-            let receiver = thread::spawn(move || {
-                let served = served.serve(|| over.load(Ordering::Acquire) == 1);
-                assert_eq!(served, Ok(()));
-            });
+            let over = is_over.clone();
+            let receiver = receiver(&shared, move || over.load(Ordering::Acquire) == 1);
             let other = shared.clone();
             let network = thread::spawn(move || match is_silent {
                 true => other.with(|channel| channel.here[0] += 1),
@@ -247,11 +252,8 @@ fn a_second_receiver_thread_succeeds_the_first() {
         let (shared, _) = shared(true, [0, 0]);
         let is_over = Arc::new([0, 0].map(AtomicU32::new));
         let receivers = [0, 1].map(|number| {
-            let (served, over) = (shared.clone(), is_over.clone());
-            thread::spawn(move || {
-                let served = served.serve(|| over[number].load(Ordering::Acquire) == 1);
-                assert_eq!(served, Ok(()));
-            })
+            let over = is_over.clone();
+            receiver(&shared, move || over[number].load(Ordering::Acquire) == 1)
         });
         for (receiver, over) in receivers.into_iter().zip(is_over.iter()) {
             over.store(1, Ordering::Release);

@@ -69,7 +69,7 @@ type UnexpectedOf<H, C> = <<C as Config>::Matcher as Matcher>::Unexpected<H, C>;
 struct Pair<H: Protocol, C: Config> {
     expected: ExpectedOf<H, C>,
     unexpected: UnexpectedOf<H, C>,
-    /// Posted receives.
+    /// Receives without a message yet, in the order of their posts.
     posted: Vec<Posted<H::Pattern, SequenceOf<C>>>,
     /// Waiting messages with their numbers.
     arrived: Vec<(u32, Peer, H)>,

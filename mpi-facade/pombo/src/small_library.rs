@@ -32,8 +32,9 @@ const CODE: [&str; 4] = [
 /// that may be for the machine's linker alone, that one links: see [`needs_linker_of_machine`].
 pub(crate) fn link_options(words: &[&OsStr]) -> Vec<OsString> {
     let mut options: Vec<OsString> = LINK.map(OsString::from).into();
-    let is_needed = words.iter().any(|word| needs_linker_of_machine(word));
-    if let Some(linkers) = linkers_of_rust().filter(|_| !is_needed) {
+    if !words.iter().any(|word| needs_linker_of_machine(word))
+        && let Some(linkers) = linkers_of_rust()
+    {
         let mut directory = OsString::from("-B");
         directory.push(linkers);
         options.extend([

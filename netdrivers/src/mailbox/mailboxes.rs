@@ -165,9 +165,9 @@ impl<L: Channel + Send> Mailboxes<L> {
         Ok(answer)
     }
 
-    /// Makes progress for all threads until `is_over` says so, which is asked after every event and every
-    /// [`Self::wake`], and must neither call mailboxes nor panic: for a receiver thread. While other threads wait in calls, they receive,
-    /// and it sleeps, as it does while another receiver thread of the process serves.
+    /// Makes progress for all threads until `is_over` says so: for a receiver thread. `is_over` is asked after every event
+    /// and every [`Self::wake`], and must neither call mailboxes nor panic. While other threads wait in calls, they
+    /// receive, and this one sleeps, as it does while another receiver thread of the process serves.
     ///
     /// # Errors
     /// [`Error::Kernel`] when the channel is broken.

@@ -25,7 +25,7 @@ pub(super) fn may_sleep(idle: u32) -> bool {
 
 /// Leaves the channel to threads that make calls, for a while.
 pub(super) fn stand_by() {
-    // Nobody wakes it.
+    // A word that nobody else has: this sleeps for just that time.
     futex::wait(&AtomicU32::new(0), 0, Some(STAND_BY));
 }
 

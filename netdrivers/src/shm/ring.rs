@@ -66,10 +66,10 @@ const PREFETCH_DISTANCE: u64 = 16;
 const MAX_PREFETCH: usize = 24;
 /// Number of lines that a consumer prefetches, its own included.
 const PREFETCH_LINES: usize = 6;
-/// Largest number of lines behind a frame's first that a consumer prefetches at once: as many as a processor waits for. One
-/// alone comes as soon as it is read: with it, all-reductions of 64 bytes took 1.01 to 1.05 of the time at 41 ns. By
-/// turns, all-reductions of 128, 256 and 512 bytes by two ranks took 0.99, 0.98 and 0.98 of the time with it at 38 to 44 ns
-/// from core to core, and of 128 and 256 bytes 0.90 and 0.84 at 212 ns.
+/// Largest number of lines behind a frame's first that a consumer prefetches at once: as many as a processor waits for. By
+/// turns, all-reductions by two ranks took 0.99, 0.98 and 0.98 of the time with the prefetch for 128, 256 and 512 bytes at 38
+/// to 44 ns from core to core (0.99 to 1.02 for 256 in later runs), and 0.90 and 0.84 for 128 and 256 bytes at 212 ns. A
+/// single line is left out: all-reductions of 64 bytes took 1.01 to 1.05 of the time with it at 41 ns.
 const MAX_OWN_LINES: usize = 11;
 /// Number of granules from which on a record is worth going back for; shorter ones are lines that are passed on anyway.
 const RESTART_GRANULES: usize = 4;
