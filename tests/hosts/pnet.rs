@@ -1,7 +1,7 @@
 //! Raw Ethernet by the portable way, `pnet`: the same programs as elsewhere, over a library that is built with it.
 
 use crate::common::on_hosts;
-use crate::jobs::{HOSTS, PROGRAMS, alone, compile, compile_for, expect_ok, job};
+use crate::jobs::{HOSTS, PROGRAMS, alone, compile, compile_for, expect_ok, job, less_of};
 use crate::support::{cargo_build, finish};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn programs_on_four_hosts_by_pnet() {
     let _alone = alone();
     on_hosts(here!(programs_on_four_hosts_by_pnet), HOSTS, |hosts| {
         let bcast = ("bcast", &["8388608", "1"][..]);
-        let all = PROGRAMS.split(' ').map(|name| (name, &[][..], "0"));
+        let all = PROGRAMS.split(' ').map(|name| (name, less_of(name), "0"));
         let some = [("ordering", &[][..]), bcast].map(|(name, words)| (name, words, "2"));
         for (name, words, loss) in all.chain(some) {
             let source = format!("tests/c/{name}.c");

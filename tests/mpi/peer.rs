@@ -23,6 +23,15 @@ pub(crate) fn mpich() -> Option<Mpich> {
     None
 }
 
+/// As [`mpich`], where comparing the test programs themselves is asked for: they seldom change, and `.ci/run --long` asks.
+pub(crate) fn mpich_if_compared() -> Option<Mpich> {
+    if std::env::var_os("POMBO_COMPARE").is_none() {
+        eprintln!("SKIPPED: the programs run by MPICH with POMBO_COMPARE=1");
+        return None;
+    }
+    mpich()
+}
+
 impl Mpich {
     /// Compiles a file of this repository.
     pub(crate) fn compile(&self, file: &str) -> PathBuf {
