@@ -216,6 +216,15 @@ fn cases(n: usize, rounds: usize, rng: &mut SeededRng) -> Vec<Case> {
             }),
         ),
     ];
+    for in_place in [false, true].into_iter().filter(|_| n == 2) {
+        all.push(case(
+            "allreduce of a pair",
+            (segments, segments),
+            in_place,
+            steps!(rank => collective::allreduce_pair_shm(rank, segments, ahead, in_place)),
+            Box::new(|_, inputs| Some(sums(inputs))),
+        ));
+    }
     for (place, in_place) in [(Buffer::Output, false), (Buffer::Work, true)] {
         all.push(case(
             &format!("reduce in {place:?}"),

@@ -75,8 +75,8 @@
 //! | scan | [`scan`], [`exscan`]: from rank to rank | [`scan_recursive_doubling`], [`exscan_recursive_doubling`] |
 //!
 //! Ranks that share memory need not forward data: [`barrier_shm`], [`broadcast_shm`], [`reduce_shm`],
-//! [`reduce_scatter_gather_shm`], [`allreduce_shm`], [`allgather_shm`] and [`alltoall_shm`] are for executors over
-//! boards, on which each rank publishes for all others. Module `shared_memory` documents what the steps mean there;
+//! [`reduce_scatter_gather_shm`], [`allreduce_shm`], [`allreduce_pair_shm`], [`allgather_shm`] and [`alltoall_shm`] are
+//! for executors over boards, on which each rank publishes for all others. Module `shared_memory` documents what the steps mean there;
 //! each function documents the buffers that it uses.
 //!
 //! # Buffers
@@ -152,7 +152,7 @@ pub use ring_algorithms::{
 pub use scan::{exscan, exscan_recursive_doubling, scan, scan_recursive_doubling};
 pub use segments::Segments;
 pub use shared_memory::{
-    allgather_shm, allreduce_shm, alltoall_shm, barrier_shm, broadcast_shm,
+    allgather_shm, allreduce_pair_shm, allreduce_shm, alltoall_shm, barrier_shm, broadcast_shm,
     reduce_scatter_gather_shm, reduce_shm,
 };
 pub use slice_assignment::Distributor;

@@ -156,18 +156,54 @@ fn exchange(
     piece: impl Fn(usize) -> Piece + Copy,
     own: impl Fn(usize) -> Piece + Copy,
 ) -> impl Iterator<Item = Step> + Clone {
-    let ahead = ahead.max(1);
-    let give = move |segment| (segment < segments).then(|| send(rank, piece(segment)));
     let turn = move |segment: usize| {
         let place = move |from| Buffer::Output.block(segment * ranks + from);
         let keep = copy(own(segment), place(rank));
         let take = others(rank, ranks).map(move |from| receive(from, place(from)));
+        [keep].into_iter().chain(take)
+    };
+    publish_ahead(rank, segments, ahead, piece, turn)
+}
+
+/// Reduces for both of two ranks: each publishes its data in segments, `ahead` segments before it reads the first, which
+/// needs space for as many rounds, and combines all segments in the order of the ranks, in the output. If that is the
+/// input (`in_place`), a rank reads its own data too where it has published it.
+pub fn allreduce_pair_shm(
+    rank: usize,
+    segments: usize,
+    ahead: usize,
+    in_place: bool,
+) -> impl Iterator<Item = Step> + Clone {
+    let piece = |segment| Buffer::Input.block(segment);
+    let turn = move |segment| {
+        let own = piece(segment);
+        let reader = if in_place { 2 } else { rank };
+        chain(reader, 2, own, own.of(Buffer::Output))
+    };
+    publish_ahead(rank, segments, ahead, piece, turn)
+}
+
+/// Returns the steps of one round for each segment, where the rank publishes the pieces `ahead` segments before it takes
+/// the first turn.
+fn publish_ahead<I: IntoIterator<Item = Step>>(
+    rank: usize,
+    segments: usize,
+    ahead: usize,
+    piece: impl Fn(usize) -> Piece + Copy,
+    turn: impl Fn(usize) -> I + Clone,
+) -> impl Iterator<Item = Step> + Clone
+where
+    I::IntoIter: Clone,
+{
+    let ahead = ahead.max(1);
+    let give = move |segment| (segment < segments).then(|| send(rank, piece(segment)));
+    let round = move |segment: usize| {
         // The board has space for one more segment when the round before is complete.
         let next = (segment + ahead).checked_sub(1).filter(|_| segment > 0);
         let next = next.and_then(give);
-        next.into_iter().chain([keep]).chain(take)
+        next.into_iter().chain(turn(segment))
     };
-    (0..ahead).map_while(give).chain(rounds(segments, turn))
+    (0..ahead).map_while(give).chain(rounds(segments, round))
 }
 
 /// Returns the steps of `rounds` rounds, with an [`AWAIT_ALL`] between them.

@@ -17,6 +17,7 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::{ptr, slice};
 use pombo_kernel::{Memory, Sink, Source};
+use pombo_netdrivers::tuning::COMBINED_AHEAD;
 use zerocopy::FromBytes;
 
 /// The address of a message buffer, or `MPI_IN_PLACE`.
@@ -377,18 +378,19 @@ impl Region {
 }
 
 /// One side of a reduction: the bytes of a region whose items have the datatype's layout.
+#[derive(Clone, Copy)]
 pub(crate) struct Operand {
     base: *mut u8,
     bytes: usize,
 }
 
-/// What a reduction does with a pair of `inout`.
+/// Which of two pairs a reduction takes.
 pub(crate) enum Verdict {
-    /// The pair is replaced.
-    Take,
-    /// The pair stays.
-    Keep,
-    /// The values are equal: the pair gets the lower index.
+    /// The left one.
+    Left,
+    /// The right one.
+    Right,
+    /// The values are equal: the right one with the lower index.
     Lower,
 }
 
@@ -404,86 +406,129 @@ impl Operand {
         }
     }
 
-    /// Returns the number of values that both sides have.
+    /// Returns the number of values that all three have.
     #[cfg_attr(feature = "fast-paths", inline(always))]
-    fn values<T>(&self, inout: &Operand) -> usize {
-        self.bytes.min(inout.bytes) / size_of::<T>()
+    fn values<T>(&self, right: &Operand, into: &Operand) -> usize {
+        self.bytes.min(right.bytes).min(into.bytes) / size_of::<T>()
     }
 
-    /// Applies `inout[i] = f(self[i], inout[i])`. It reads and writes without alignment, which costs nothing on the
-    /// supported targets and allows vector instructions for whatever address C passes.
+    /// Applies `into[i] = f(self[i], right[i])`; the result may be the memory of either. It reads and writes without
+    /// alignment, which costs nothing on the supported targets and allows vector instructions for whatever address C
+    /// passes.
     #[cfg_attr(feature = "fast-paths", inline(always))]
-    pub(crate) fn zip<T: FromBytes>(self, inout: Operand, f: impl Fn(T, T) -> T) {
-        let (input, output) = (self.base.cast::<T>(), inout.base.cast::<T>());
-        for i in 0..self.values::<T>(&inout) {
-            // SAFETY: the i-th values are inside both regions, whose makers have promised that memory, initialised,
+    pub(crate) fn zip<T: FromBytes>(self, right: Operand, into: Operand, f: impl Fn(T, T) -> T) {
+        self.zip_ahead(right, into, usize::MAX, f);
+    }
+
+    /// As [`Operand::zip`]; it prefetches both sides so many values ahead.
+    #[cfg_attr(feature = "fast-paths", inline(always))]
+    fn zip_ahead<T: FromBytes>(
+        self,
+        right: Operand,
+        into: Operand,
+        ahead: usize,
+        f: impl Fn(T, T) -> T,
+    ) {
+        let (left, other) = (self.base.cast::<T>(), right.base.cast::<T>());
+        let output = into.base.cast::<T>();
+        let values = self.values::<T>(&right, &into);
+        #[cfg(target_arch = "x86_64")]
+        let prefetched = values.saturating_sub(ahead);
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = ahead;
+        for i in 0..values {
+            // SAFETY: the i-th values are inside the regions, whose makers have promised that memory, initialised,
             // until the operation is complete (`Region::new`); any bytes are a valid `T`, and no alignment is assumed.
+            // A prefetch is a hint, which every such processor has; it changes nothing.
             unsafe {
-                let (from, to) = (input.add(i), output.add(i));
-                to.write_unaligned(f(from.read_unaligned(), to.read_unaligned()));
+                let (left, other) = (left.add(i), other.add(i));
+                #[cfg(target_arch = "x86_64")]
+                if i < prefetched {
+                    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+                    _mm_prefetch::<_MM_HINT_T0>(left.wrapping_add(ahead).cast());
+                    _mm_prefetch::<_MM_HINT_T0>(other.wrapping_add(ahead).cast());
+                }
+                let value = f(left.read_unaligned(), other.read_unaligned());
+                output.add(i).write_unaligned(value);
             }
         }
     }
 
-    /// As [`Operand::zip`], as many values at a time as a `V` holds, and the rest one by one.
+    /// As [`Operand::zip`], as many values at a time as four `V` or one hold, and the rest one by one. It prefetches, as
+    /// another processor may just have written a side: in such a loop, this one does not look as far ahead as the line
+    /// between them takes.
     #[cfg_attr(feature = "fast-paths", inline(always))]
-    pub(crate) fn zip_vectors<V: FromBytes, T: FromBytes>(
+    pub(crate) fn zip_vectors<V: FromBytes + Copy, T: FromBytes>(
         self,
-        inout: Operand,
+        right: Operand,
+        into: Operand,
         vectors: impl Fn(V, V) -> V,
         singles: impl Fn(T, T) -> T,
     ) {
-        let whole = self.values::<V>(&inout) * size_of::<V>();
-        let rest = |operand: &Operand| Operand {
-            base: operand.base.wrapping_add(whole),
-            bytes: operand.bytes - whole,
-        };
-        let (input, output) = (rest(&self), rest(&inout));
-        self.zip::<V>(inout, vectors);
-        input.zip::<T>(output, singles);
+        let sides = [self, right, into];
+        let ahead = COMBINED_AHEAD / size_of::<[V; 4]>();
+        self.zip_ahead::<[V; 4]>(right, into, ahead, |[a, b, c, d], [e, f, g, h]| {
+            [vectors(a, e), vectors(b, f), vectors(c, g), vectors(d, h)]
+        });
+        let whole = self.values::<[V; 4]>(&right, &into) * size_of::<[V; 4]>();
+        let [left, right, into] = sides.map(|side| side.behind(whole));
+        left.zip::<V>(right, into, &vectors);
+        let whole = left.values::<V>(&right, &into) * size_of::<V>();
+        let [left, right, into] = [left, right, into].map(|side| side.behind(whole));
+        left.zip::<T>(right, into, singles);
     }
 
-    /// Replaces, keeps or merges each pair of value and index in `inout`, as `judge` decides by the values. Only data
-    /// is accessed, never the padding between or behind.
+    /// Returns what follows so many bytes, which it has.
+    #[cfg_attr(feature = "fast-paths", inline(always))]
+    fn behind(self, bytes: usize) -> Operand {
+        Operand {
+            base: self.base.wrapping_add(bytes),
+            bytes: self.bytes - bytes,
+        }
+    }
+
+    /// Takes the left or the right one of each pair of value and index, or the right value and the lower index, as
+    /// `judge` decides by the values. Only data is accessed, never the padding between or behind.
     #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(crate) fn zip_pairs<V: FromBytes + Copy, I: FromBytes + Copy>(
         self,
-        inout: Operand,
+        right: Operand,
+        into: Operand,
         verdict: impl Fn(V, V) -> Verdict,
         exceeds: impl Fn(I, I) -> bool,
     ) {
         /// The pair as C lays it out.
         #[repr(C)]
         struct Pair<V, I>(V, I);
-        let input: *mut Pair<V, I> = self.base.cast();
-        let output: *mut Pair<V, I> = inout.base.cast();
-        for i in 0..self.values::<Pair<V, I>>(&inout) {
+        let [left, other, output] =
+            [self, right, into].map(|operand| operand.base.cast::<Pair<V, I>>());
+        for i in 0..self.values::<Pair<V, I>>(&right, &into) {
             // SAFETY: both parts of the i-th pairs are inside their regions, whose makers have promised that memory,
             // initialised, until the operation is complete (`Region::new`); no alignment is assumed.
             unsafe {
-                let (from, to) = (input.add(i), output.add(i));
-                let (value, place) = (&raw mut (*to).0, &raw mut (*to).1);
-                let new = (&raw const (*from).0).read_unaligned();
-                let new_place = (&raw const (*from).1).read_unaligned();
-                match verdict(new, value.read_unaligned()) {
-                    Verdict::Keep => {}
-                    Verdict::Lower if exceeds(new_place, place.read_unaligned()) => {}
-                    Verdict::Lower => place.write_unaligned(new_place),
-                    Verdict::Take => {
-                        value.write_unaligned(new);
-                        place.write_unaligned(new_place);
-                    }
-                }
+                let [(a, i_a), (b, i_b)] = [left.add(i), other.add(i)].map(|pair| {
+                    let (value, index) = (&raw const (*pair).0, &raw const (*pair).1);
+                    (value.read_unaligned(), index.read_unaligned())
+                });
+                let (value, index) = match verdict(a, b) {
+                    Verdict::Left => (a, i_a),
+                    Verdict::Right => (b, i_b),
+                    Verdict::Lower if exceeds(i_b, i_a) => (b, i_a),
+                    Verdict::Lower => (b, i_b),
+                };
+                let to = output.add(i);
+                (&raw mut (*to).0).write_unaligned(value);
+                (&raw mut (*to).1).write_unaligned(index);
             }
         }
     }
 
-    /// Copies all values to `inout`.
-    pub(crate) fn replace(self, inout: Operand) {
-        let bytes = self.values::<u8>(&inout);
+    /// Copies all values to `into`.
+    pub(crate) fn replace(self, right: Operand, into: Operand) {
+        let bytes = self.values::<u8>(&right, &into);
         // SAFETY: `bytes` bytes are in both regions, whose makers have promised that memory until the operation is
         // complete (`Region::new`); both may be the same.
-        unsafe { ptr::copy(self.base, inout.base, bytes) };
+        unsafe { ptr::copy(self.base, into.base, bytes) };
     }
 }
 

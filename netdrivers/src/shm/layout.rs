@@ -113,10 +113,10 @@ pub(super) const SLOTS: usize = 32;
 /// Numbers of chunks of a board, for payloads that are too long for a slot.
 pub(super) const CHUNKS: RangeInclusive<usize> = 8..=SLOTS;
 /// Number of chunks of all boards of a region, as long as no board has fewer than the fewest. Where a board is as large as
-/// a processor's own cache, its lines have left the caches of those who read them when they are written again.
-const CHUNKS_OF_REGION: usize = 256;
+/// a processor's own cache, or larger, its lines have left the caches of those who read them when they are written again.
+const CHUNKS_OF_REGION: usize = 128;
 /// Size of a chunk in bytes.
-pub(super) const CHUNK: usize = 32 << 10;
+pub(super) const CHUNK: usize = 64 << 10;
 /// Largest size in bytes of a payload in a slot.
 pub(super) const INLINE: usize = size_of::<CachePadded<u8>>() - 2 * size_of::<u64>();
 

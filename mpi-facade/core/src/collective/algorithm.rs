@@ -6,7 +6,7 @@ use core::ffi::CStr;
 use core::fmt;
 use pombo_job::log::{self, LogLine};
 use pombo_job::settings::VERBOSE;
-use pombo_netdrivers::tuning::{PAIR_DIRECT, PAIR_EXCHANGED, PAIR_MESSAGES};
+use pombo_netdrivers::tuning::{PAIR_DIRECT, PAIR_EXCHANGED};
 
 /// A collective operation, as the selection of algorithms distinguishes them. The forms with counts for every rank use
 /// the same rules as the plain ones, except that gatherv and scatterv are always `linear`.
@@ -176,8 +176,6 @@ pub const TABLE: &[Selection] = &[
         rules: &[
             costly_waits(BOARDS, ANY, SharedMemory),
             one_host(2, PAIR_DIRECT, Binomial),
-            one_host(2, PAIR_MESSAGES, SharedMemory),
-            one_host(2, ANY, Binomial),
             rule(BOARDS, ANY, SharedMemory),
             rule(ANY, ANY, Hierarchical),
             rule(ANY, ANY, Multicast),
@@ -213,8 +211,6 @@ pub const TABLE: &[Selection] = &[
         rules: &[
             costly_waits(BOARDS, ANY, SharedMemory),
             one_host(2, 2 * PAIR_EXCHANGED, RecursiveDoubling),
-            rule(BOARDS, 2 * PAIR_MESSAGES, SharedMemory),
-            one_host(2, ANY, Ring),
             rule(BOARDS, ANY, SharedMemory),
             rule(ANY, ANY, Hierarchical),
             costly_waits(16, 4096, Linear),
@@ -238,8 +234,6 @@ pub const TABLE: &[Selection] = &[
             costly_waits(BOARDS, 8192, SpreadOut),
             costly_waits(BOARDS, ANY, Pairwise),
             one_host(2, PAIR_EXCHANGED, SpreadOut),
-            rule(BOARDS, PAIR_MESSAGES, SharedMemory),
-            one_host(2, ANY, SpreadOut),
             rule(BOARDS, ANY, SharedMemory),
             rule(32, ANY, SpreadOut),
             rule(ANY, 64, Bruck),
@@ -262,8 +256,6 @@ pub const TABLE: &[Selection] = &[
         rules: &[
             costly_waits(BOARDS, ANY, SharedMemory),
             one_host(2, PAIR_DIRECT, Binomial),
-            one_host(2, PAIR_MESSAGES, SharedMemory),
-            one_host(2, ANY, Chain),
             rule(BOARDS, ANY, SharedMemory),
             rule(ANY, ANY, Hierarchical),
             costly_waits(16, 8192, Linear),
@@ -288,8 +280,6 @@ pub const TABLE: &[Selection] = &[
         rules: &[
             costly_waits(BOARDS, ANY, SharedMemory),
             one_host(2, PAIR_DIRECT, RecursiveDoubling),
-            rule(BOARDS, PAIR_MESSAGES, SharedMemory),
-            one_host(2, ANY, Rabenseifner),
             rule(BOARDS, ANY, SharedMemory),
             rule(ANY, ANY, Hierarchical),
             costly_waits(16, 4096, Linear),

@@ -12,7 +12,7 @@ use super::operation::PreparedOperation;
 use super::prepare::{Call, by_messages, prepare, prepare_rooted};
 use super::schedule::Position;
 use super::scratch::Scratch;
-use super::shared_memory::Method;
+use super::shared_memory::{Method, shares};
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Buffers, Collective, Operation};
 use crate::constants::Comm;
@@ -249,7 +249,7 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
             }
             _ => return call.disagrees(Operation::Alltoall, (given, each)),
         };
-        let (grain, segments) = call.segments(each, ranks, 1);
+        let (grain, segments) = shares(each, ranks, 1);
         let side = |region| BlockedBuffer::matrix(region, ranks, grain);
         let buffers = ShmBuffers {
             scattered: Some(schedules::Buffer::Output),

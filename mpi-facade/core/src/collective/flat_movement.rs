@@ -8,7 +8,7 @@ use super::listed_tree::ListedTree;
 use super::operation::PreparedOperation;
 use super::prepare::{Call, CallError};
 use super::schedule::{Position, Steps};
-use super::shared_memory::Method;
+use super::shared_memory::{Method, segments, shares};
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Operation};
 use crate::error::Error;
@@ -35,7 +35,7 @@ pub(super) fn broadcast_shm(call: &mut Call<'_>, buffer: Buffer<'_>) -> Result<b
             return call.disagrees(Operation::Bcast, (bytes, bytes));
         }
     };
-    let (grain, segments) = call.segments(bytes, 1, 1);
+    let (grain, segments) = segments(bytes, 1);
     let output = BlockedBuffer::vector(vector, grain);
     let buffers = ShmBuffers::plain(Operation::Bcast, bytes, BlockedBuffer::nothing(), output);
     let Position { rank, root, .. } = call.position;
@@ -183,7 +183,11 @@ pub(super) fn allgather_shm(
         }
         _ => return call.disagrees(Operation::Allgather, (given, each)),
     };
-    let (grain, segments) = call.segments(given, 1, 1);
+    // Of more ranks each waits for several, which write one after the other where they share processors.
+    let (grain, segments) = match ranks {
+        2 => shares(given, 1, 1),
+        _ => segments(given, 1),
+    };
     let (input, output) = (
         BlockedBuffer::vector(input, grain),
         BlockedBuffer::matrix(output, ranks, grain),

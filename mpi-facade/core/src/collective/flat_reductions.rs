@@ -9,8 +9,8 @@ use super::p2p_executor::OperationBuffers as Memory;
 use super::prepare::{Call, CallError};
 use super::schedule::{Position, Steps};
 use super::scratch::Scratch;
-use super::segmentation::{pair_segment, segments};
-use super::shared_memory::Method;
+use super::segmentation::segments;
+use super::shared_memory::{self, Method, shares};
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
 use super::{Algorithm, Buffer, Operation};
 use crate::constants::{Datatype, Op};
@@ -22,7 +22,7 @@ use crate::user_buffer::{Region, UserAddress};
 use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
-use pombo_netdrivers::tuning::{PAIR_DIRECT, WHOLE_REDUCTION};
+use pombo_netdrivers::tuning::{CHAIN_SEGMENT, PAIR_DIRECT, WHOLE_REDUCTION};
 use zerocopy::FromBytes;
 
 /// The buffers of a reduction, all with the same number of items.
@@ -189,8 +189,7 @@ fn reduce_pair(
     reduction: Reduction,
     input: Layout,
 ) -> Result<PreparedOperation, Error> {
-    let segment = pair_segment(call.conditions(Operation::Reduce)?.several_hosts);
-    let blocks = segments(input.items(), input.shape().size(), segment);
+    let blocks = segments(input.items(), input.shape().size(), CHAIN_SEGMENT);
     let input = input.evenly(blocks);
     let steps = call.position.reduce_pair(blocks);
     let mut ready = PreparedOperation::plain(steps, input, Layout::nothing());
@@ -264,7 +263,7 @@ pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bo
     if ranks > 2 && bytes.saturating_mul(ranks) > WHOLE_REDUCTION {
         return over_shares(call, area, reduction, (input, output), item, Some(root));
     }
-    let (grain, segments) = call.segments(bytes, 1, item);
+    let (grain, segments) = shared_memory::segments(bytes, item);
     let (input, output) = (
         BlockedBuffer::vector(input, grain),
         BlockedBuffer::vector(output, grain),
@@ -312,11 +311,11 @@ fn combine_directly(
     let is_first = call.position.rank == 0;
     if is_first && !reduced.is_in_place() {
         if receive(call, input.clone(), output.clone())? {
-            reduction.apply_predefined(&input, &output);
+            reduction.apply_predefined(&input, &output, &output);
         }
         return Ok(true);
     }
-    combine_apart(call, reduced, reduction, (input, output), receive)
+    combine_apart(call, reduction, (input, output), receive)
 }
 
 /// Combines as [`combine_directly`] where the message cannot be received into the result. It stands apart, so that the
@@ -324,7 +323,6 @@ fn combine_directly(
 #[inline(never)]
 fn combine_apart(
     call: &mut Call<'_>,
-    reduced: Reduced<'_>,
     reduction: &Reduction,
     (input, output): (Region, Region),
     receive: impl Fn(&mut Call<'_>, Region, Region) -> Result<bool, CallError>,
@@ -332,15 +330,11 @@ fn combine_apart(
     let mut memory = [core::mem::MaybeUninit::<u8>::uninit(); PAIR_DIRECT];
     let other = UserAddress::of(&mut memory).region(Source::len(&input), Shape::BYTE);
     if receive(call, input.clone(), other.clone())? {
-        if call.position.rank == 0 {
-            reduction.apply_predefined(&input, &other);
-            other.copy_to(&output);
-        } else {
-            if !reduced.is_in_place() {
-                input.copy_to(&output);
-            }
-            reduction.apply_predefined(&other, &output);
-        }
+        let (left, right) = match call.position.rank {
+            0 => (&input, &other),
+            _ => (&other, &input),
+        };
+        reduction.apply_predefined(left, right, &output);
     }
     Ok(true)
 }
@@ -356,7 +350,7 @@ fn over_shares(
 ) -> Result<bool, CallError> {
     let Position { rank, ranks, .. } = call.position;
     let share = (Source::len(&input) / item).div_ceil(ranks) * item;
-    let (grain, segments) = call.segments(share, ranks, item);
+    let (grain, segments) = shares(share, ranks, item);
     let operation = match root {
         Some(_) => Operation::Reduce,
         None => Operation::Allreduce,
@@ -428,16 +422,26 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result
         }
     };
     let output = reduced.at(reduced.output).region(call.datatypes(), 1)?;
-    if bytes.saturating_mul(ranks) > WHOLE_REDUCTION {
+    if ranks > 2 && bytes.saturating_mul(ranks) > WHOLE_REDUCTION {
         return over_shares(call, area, reduction, (input, output), item, None);
     }
+    let (grain, segments) = match ranks {
+        2 => shares(bytes, 1, item),
+        _ => (bytes, 1),
+    };
     let (input, output) = (
-        BlockedBuffer::vector(input, bytes),
-        BlockedBuffer::vector(output, bytes),
+        BlockedBuffer::vector(input, grain),
+        BlockedBuffer::vector(output, grain),
     );
     let buffers = ShmBuffers {
         reduction: Some(reduction),
         ..ShmBuffers::plain(Operation::Allreduce, bytes, input, output)
     };
+    if ranks == 2 {
+        // With two ranks, sharing the work gains nothing.
+        let mut steps =
+            schedules::allreduce_pair_shm(rank, segments, ROUNDS_AHEAD, reduced.is_in_place());
+        return call.run_shm(area, &mut steps, &buffers);
+    }
     call.run_steps(area, schedules::allreduce_shm(rank, ranks), &buffers)
 }

@@ -2,10 +2,11 @@
 
 use super::algorithm::{Algorithm, Operation};
 use super::message_times::MessageTimes;
-use super::segmentation::{blocks, pair_segment, segments};
+use super::segmentation::{blocks, segments};
 use super::tree_form::{Form, best_block, table};
 use pombo_collective::model::{Network, OptimalTree, Prediction};
 use pombo_collective::topology::Binomial as Contiguous;
+use pombo_netdrivers::tuning::CHAIN_SEGMENT;
 
 /// Most ranks whose operations are predicted: a prediction takes up to the square of them in steps.
 const RANKS: usize = 256;
@@ -56,7 +57,7 @@ pub(super) fn predict(
         (Operation::Alltoall, Pairwise) => prediction.alltoall(bytes, 1),
         (Operation::Alltoall, _) => prediction.alltoall(bytes, ranks),
         (Operation::Reduce, Chain) if ranks == 2 => {
-            prediction.reduce_pair(bytes, segments(bytes, 1, pair_segment(several_hosts)))
+            prediction.reduce_pair(bytes, segments(bytes, 1, CHAIN_SEGMENT))
         }
         (Operation::Reduce, _) => prediction.reduce(form, bytes, parts),
         (Operation::Allreduce, RecursiveDoubling) => prediction.allreduce_recursive_doubling(bytes),

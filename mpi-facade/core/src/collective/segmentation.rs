@@ -3,7 +3,7 @@
 use super::algorithm::Algorithm;
 use crate::message_header::EAGER;
 use pombo_collective::Segments;
-use pombo_netdrivers::tuning::{CHAIN_SEGMENT, PAIR_SEGMENT};
+use pombo_netdrivers::tuning::CHAIN_SEGMENT;
 
 /// Returns the number of segments of at most so many bytes, for that many items of `size` bytes.
 pub(super) fn segments(items: usize, size: usize, bytes: usize) -> usize {
@@ -32,13 +32,5 @@ const fn chain_segment(several_hosts: bool) -> usize {
     match several_hosts {
         true => EAGER,
         false => CHAIN_SEGMENT,
-    }
-}
-
-/// Returns the segment of a reduction between two ranks, in bytes.
-pub(super) const fn pair_segment(several_hosts: bool) -> usize {
-    match several_hosts {
-        true => CHAIN_SEGMENT,
-        false => PAIR_SEGMENT,
     }
 }

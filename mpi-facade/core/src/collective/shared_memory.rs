@@ -11,27 +11,51 @@ pub(super) use super::algorithm::Method;
 use super::prepare::{Call, CallError};
 use super::schedule::{Position, StepSource};
 use super::shm_buffers::{BlockedBuffer, ShmBuffers};
-use super::shm_executor::{End, ShmExecutor};
+use super::shm_executor::{End, Received, ShmExecutor};
 use super::{Algorithm, Operation};
 use crate::comm::Boards;
 use crate::datatype::Datatypes;
 use crate::error::Error;
 use crate::runtime::world::World;
-use crate::user_buffer::Region;
 use alloc::vec::Vec;
 use core::iter;
 use pombo_collective::{Execution, Step, barrier_shm};
 use pombo_kernel::Peer;
 use pombo_netdrivers::shm::collective::{MAX_PAYLOAD, REGIONS};
-use pombo_netdrivers::tuning::{LEAST_OVERLAPPED, PAIR_DIRECT, PAIR_EXCHANGED};
+use pombo_netdrivers::tuning::{PAIR_DIRECT, PAIR_EXCHANGED, PIPELINED_PAYLOAD};
 
 /// The region of `MPI_COMM_WORLD`.
 const WORLD: usize = 0;
-/// Long data is cut into at least this many payloads, so that one is written while another is read; where ranks share
-/// cores, into as few as possible.
-const OVERLAP: usize = 4;
 /// Bytes of a cache line, the unit at which payloads are cut.
 const LINE: usize = 64;
+
+/// Returns the bytes of each payload, and the number of payloads, for `bytes` bytes of items of `item` bytes that go from
+/// one rank to others: one is written while another is read. The bytes are whole items.
+#[inline]
+pub(super) fn segments(bytes: usize, item: usize) -> (usize, usize) {
+    cut(bytes, PIPELINED_PAYLOAD, item)
+}
+
+/// Returns the bytes of each payload's share, and the number of payloads, where `parts` ranks give each other a share of
+/// `bytes` bytes of items of `item` bytes: all write at the same time, and then all read.
+#[inline]
+pub(super) fn shares(bytes: usize, parts: usize, item: usize) -> (usize, usize) {
+    cut(bytes, MAX_PAYLOAD / parts, item)
+}
+
+/// Cuts bytes into pieces of at most so many, but of one item at least, and returns their length and number.
+#[inline]
+fn cut(bytes: usize, most: usize, item: usize) -> (usize, usize) {
+    if bytes <= most {
+        return (bytes, usize::from(bytes > 0));
+    }
+    let unit = match LINE.is_multiple_of(item) {
+        true => LINE,
+        false => item,
+    };
+    let grain = ((most / unit).max(1) * unit).min(bytes);
+    (grain, bytes.div_ceil(grain))
+}
 
 /// Returns the most bytes of an operation that goes directly, as its algorithm is selected by them.
 fn most_direct(operation: Operation) -> usize {
@@ -189,29 +213,6 @@ impl Call<'_> {
         group.is_some_and(|group| group.has_number_for(number))
     }
 
-    /// Returns the bytes of each payload's share, and the number of payloads, for `bytes` bytes of items of `item`
-    /// bytes, if `parts` shares fill a payload. The bytes are whole items.
-    #[inline]
-    pub(super) fn segments(&mut self, bytes: usize, parts: usize, item: usize) -> (usize, usize) {
-        let whole = bytes.saturating_mul(parts);
-        if whole <= LEAST_OVERLAPPED {
-            return (bytes, usize::from(bytes > 0));
-        }
-        let ranks = self.position.ranks;
-        let text = match self.selector().is_oversubscribed(ranks) {
-            true => MAX_PAYLOAD,
-            false => (whole / OVERLAP).clamp(LEAST_OVERLAPPED, MAX_PAYLOAD),
-        };
-        let unit = if LINE.is_multiple_of(item) {
-            LINE
-        } else {
-            item
-        };
-        let grain = (text / parts / unit).max(1) * unit;
-        let grain = grain.min(bytes);
-        (grain, bytes.div_ceil(grain))
-    }
-
     /// Runs an operation over shared memory until it is complete. A trait object costs an indirect call for each step,
     /// but this code exists once.
     #[inline(never)]
@@ -233,7 +234,7 @@ impl Call<'_> {
         steps: impl Iterator<Item = Step>,
         buffers: &ShmBuffers,
     ) -> Result<bool, CallError> {
-        let (mut running, mut incoming) = (Execution::new(steps), Region::nothing());
+        let (mut running, mut received) = (Execution::new(steps), Received::nothing());
         let (rank, number) = (self.position.rank, self.number);
         // Each part of a call has a number of its own.
         self.number += 1;
@@ -256,7 +257,7 @@ impl Call<'_> {
                     group,
                     rank,
                     buffers,
-                    incoming: &mut incoming,
+                    received: &mut received,
                 })
             });
             Ok(match polled {

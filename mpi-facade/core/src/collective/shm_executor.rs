@@ -13,8 +13,24 @@ pub(super) struct ShmExecutor<'a> {
     pub(super) group: BoardGroup<'a>,
     pub(super) rank: usize,
     pub(super) buffers: &'a ShmBuffers,
+    pub(super) received: &'a mut Received,
+}
+
+/// What an operation has received.
+pub(super) struct Received {
     /// The region of the payload received last.
-    pub(super) incoming: &'a mut Region,
+    incoming: Region,
+    /// The first operand of a sum, until the second one is there: then both are combined in one pass.
+    first: Option<Region>,
+}
+
+impl Received {
+    pub(super) fn nothing() -> Self {
+        Received {
+            incoming: Region::nothing(),
+            first: None,
+        }
+    }
 }
 
 /// Why an operation over shared memory ends early.
@@ -83,7 +99,19 @@ impl ShmExecutor<'_> {
         let (start, len) = (side.start(piece), side.len(piece));
         // Boards have what the memory of this machine has.
         let into = &side.region;
-        self.incoming.copy_range_unconverted(0, into, start, len);
+        self.received
+            .incoming
+            .copy_range_unconverted(0, into, start, len);
+    }
+
+    /// Returns the region of an operand, or of a result outside this rank's board.
+    #[inline]
+    fn operand(&self, piece: Piece) -> Region {
+        if piece.buffer == Buffer::Incoming {
+            return self.received.incoming.clone();
+        }
+        let side = self.buffers.side(piece);
+        side.region.bytes_at(side.start(piece), side.len(piece))
     }
 
     /// Writes the next payload.
@@ -132,7 +160,7 @@ impl Executor for ShmExecutor<'_> {
         let Some(text) = self.find(from, piece)? else {
             return Ok(false);
         };
-        *self.incoming = text;
+        self.received.incoming = text;
         if piece.buffer == Buffer::Output {
             self.take(piece);
         }
@@ -157,39 +185,34 @@ impl Executor for ShmExecutor<'_> {
         let Some(reduction) = &buffers.reduction else {
             return;
         };
-        let bytes = |piece: Piece| {
-            let side = buffers.side(piece);
-            side.region.bytes_at(side.start(piece), side.len(piece))
-        };
-        let from = match left.buffer {
-            Buffer::Incoming => self.incoming.clone(),
-            _ => bytes(left),
-        };
+        let from = self.operand(left);
+        let first = self.received.first.take();
         match right.buffer {
             Buffer::Work => self.build(right, |room| {
                 let len = room.len();
                 let room = UserAddress::of(room).region(len, Shape::BYTE);
-                reduction.apply_predefined(&from, &room);
+                reduction.apply_predefined(&from, first.as_ref().unwrap_or(&room), &room);
             }),
-            _ => reduction.apply_predefined(&from, &bytes(right)),
+            _ => {
+                let into = self.operand(right);
+                reduction.apply_predefined(&from, first.as_ref().unwrap_or(&into), &into);
+            }
         }
     }
 
     #[inline]
     fn copy(&mut self, from: Piece, into: Piece) {
-        let ShmBuffers { input, output, .. } = self.buffers;
         match (from.buffer, into.buffer) {
-            (Buffer::Input, Buffer::Work) => self.build(into, |room| {
-                input.region.copy_out(input.start(from), room);
-            }),
-            (Buffer::Work, Buffer::Output) => self.build(from, |room| {
-                output.region.clone().copy_in(output.start(into), room);
-            }),
-            (Buffer::Incoming, Buffer::Work) => {
-                let text = self.incoming.clone();
-                self.build(into, |room| text.copy_out(0, room));
+            (Buffer::Work, Buffer::Output) => {
+                let output = &self.buffers.output;
+                self.build(from, |room| {
+                    output.region.clone().copy_in(output.start(into), room);
+                });
             }
-            (Buffer::Incoming, _) => self.take(into),
+            // It begins a sum, as the only copy of reductions besides: the next step but receives combines it.
+            _ if self.buffers.reduction.is_some() => {
+                self.received.first = Some(self.operand(from));
+            }
             _ => self.buffers.keep(from, into),
         }
     }

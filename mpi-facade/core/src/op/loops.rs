@@ -7,8 +7,8 @@ use crate::datatype::Element;
 use crate::user_buffer::{Operand, Verdict};
 use core::ffi::c_int;
 
-/// Combines all values of two regions.
-pub(super) type Loop = fn(input: Operand, inout: Operand);
+/// Combines all values of two regions, the left and the right operands, into a third, which may be one of them.
+pub(super) type Loop = fn(left: Operand, right: Operand, into: Operand);
 
 /// Makes a function that returns the instance of a loop for an element; `None` where the element has no arithmetic.
 macro_rules! select {
@@ -90,8 +90,8 @@ select! { complex_product = multiply_complex for
 /// Makes loops that are one expression.
 macro_rules! zips {
     ($($name:ident [$($generics:tt)*] $type:ty: |$a:ident, $b:ident| $result:expr;)*) => {$(
-        pub(super) fn $name<$($generics)*>(input: Operand, inout: Operand) {
-            input.zip::<$type>(inout, |$a, $b| $result);
+        pub(super) fn $name<$($generics)*>(left: Operand, right: Operand, into: Operand) {
+            left.zip::<$type>(right, into, |$a, $b| $result);
         }
     )*};
 }
@@ -111,33 +111,33 @@ zips! {
 }
 
 /// Does nothing: `MPI_NO_OP`.
-pub(super) fn nothing(_: Operand, _: Operand) {}
+pub(super) fn nothing(_: Operand, _: Operand, _: Operand) {}
 
 fn highest_wins<V: Number>(a: V, b: V) -> Verdict {
     if a.exceeds(b) {
-        Verdict::Take
+        Verdict::Left
     } else if a.equals(b) {
         Verdict::Lower
     } else {
-        Verdict::Keep
+        Verdict::Right
     }
 }
 
 fn lowest_wins<V: Number>(a: V, b: V) -> Verdict {
     if b.exceeds(a) {
-        Verdict::Take
+        Verdict::Left
     } else if a.equals(b) {
         Verdict::Lower
     } else {
-        Verdict::Keep
+        Verdict::Right
     }
 }
 
 /// Makes loops over pairs.
 macro_rules! judges {
     ($($name:ident, $index:ty: $verdict:expr;)*) => {$(
-        fn $name<V: Number>(input: Operand, inout: Operand) {
-            input.zip_pairs::<V, $index>(inout, $verdict, Number::exceeds);
+        fn $name<V: Number>(left: Operand, right: Operand, into: Operand) {
+            left.zip_pairs::<V, $index>(right, into, $verdict, Number::exceeds);
         }
     )*};
 }
@@ -147,5 +147,5 @@ judges! {
     lowest, c_int: lowest_wins;
     highest_twin, V: highest_wins;
     lowest_twin, V: lowest_wins;
-    overwrite, c_int: |_, _| Verdict::Take;
+    overwrite, c_int: |_, _| Verdict::Left;
 }

@@ -43,16 +43,17 @@ impl Reduction {
     /// and padding stay unchanged. The regions may be the same memory, but must not overlap otherwise.
     pub(crate) fn apply(&self, objects: &mut Objects, input: &Region, inout: &Region) {
         match &self.0 {
-            Bound::Predefined(..) => self.apply_predefined(input, inout),
+            Bound::Predefined(..) => self.apply_predefined(input, inout, inout),
             Bound::User(reduction) => reduction.apply(objects, input, inout),
         }
     }
 
-    /// Does what [`Reduction::apply`] does, for reductions of which [`Reduction::item_on_boards`] knows the items.
+    /// Applies `into[i] = left[i] op right[i]`, as [`Reduction::apply`] does, for reductions of which
+    /// [`Reduction::item_on_boards`] knows the items. The result may be the memory of either operand.
     #[inline]
-    pub(crate) fn apply_predefined(&self, input: &Region, inout: &Region) {
+    pub(crate) fn apply_predefined(&self, left: &Region, right: &Region, into: &Region) {
         if let Bound::Predefined(run, _) = self.0 {
-            run(Operand::of(input), Operand::of(inout));
+            run(Operand::of(left), Operand::of(right), Operand::of(into));
         }
     }
 

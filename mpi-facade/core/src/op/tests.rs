@@ -171,7 +171,7 @@ fn run(op: Op, datatype: Datatype, known: &'static Predefined, skew: usize) {
     let before = input.clone();
     let from = region(&mut bytes_of(&mut input)[skew..], COUNT, known);
     let to = region(&mut bytes_of(&mut inout)[skew..], COUNT, known);
-    reduction.apply_predefined(&from, &to);
+    reduction.apply_predefined(&from, &to, &to);
     assert_eq!(input, before);
     let mut expected = memory(&expected, known, skew);
     if known.element == Element::LongDouble {
@@ -241,7 +241,7 @@ fn input_and_result_may_be_the_same_memory() {
     let reduction = check(&Datatypes::new(), MPI_SUM, MPI_DOUBLE).unwrap();
     let known = datatype::predefined(MPI_DOUBLE).unwrap();
     let memory = region(&mut values, COUNT, known);
-    reduction.apply_predefined(&memory, &memory);
+    reduction.apply_predefined(&memory, &memory, &memory);
     assert!(
         values
             .iter()
@@ -269,7 +269,7 @@ fn what_is_no_number_wins_against_nothing() {
     let (mut input, mut inout) = ([f32::NAN, 1.0], [2.0, 3.0f32]);
     let known = datatype::predefined(MPI_FLOAT).unwrap();
     let (from, to) = (region(&mut input, 2, known), region(&mut inout, 2, known));
-    reduction.apply_predefined(&from, &to);
+    reduction.apply_predefined(&from, &to, &to);
     assert_eq!(inout, [2.0, 3.0]);
 }
 

@@ -10,8 +10,8 @@ use crate::user_buffer::Operand;
 /// Makes loops of one vector operation, and of one operation for what is left.
 macro_rules! vectors {
     ($($name:ident: $vector:ty, $type:ty: $operation:expr, $single:expr;)*) => {$(
-        pub(super) fn $name(input: Operand, inout: Operand) {
-            input.zip_vectors::<$vector, $type>(inout, $operation, $single);
+        pub(super) fn $name(left: Operand, right: Operand, into: Operand) {
+            left.zip_vectors::<$vector, $type>(right, into, $operation, $single);
         }
     )*};
 }
