@@ -1,7 +1,8 @@
 //! A lock-free ring of records for one producer and one consumer, in shared memory. Only `Shm` uses it.
 //!
-//! The ring consists of granules, two in a cache line. A record is a header word and a frame, rounded up to granules;
-//! it never wraps. A record of one granule may share its line with another; longer ones start at a line. The word at
+//! The ring consists of granules, two in a cache line. A record is a header word and a frame, rounded up to a
+//! granule or to lines; it never wraps. A record of one granule may share its line with another; longer ones start at a
+//! line. The word at
 //! the producer's position does not have that position's tag until the record there is complete, so a consumer polls the
 //! very line that holds a small frame. Positions count granules and never repeat.
 //!
@@ -567,8 +568,12 @@ pub(super) const INVITES: u32 = 1 << 28;
 pub(super) const STAMP: u32 = 0xff * FIRST_STAMP;
 pub(super) const FIRST_STAMP: u32 = 1 << 16;
 
+/// Size in bytes of a cache line.
+const LINE: usize = LINE_GRANULES * GRANULE;
+/// Length in bytes of the longest frame in a granule.
+const SHORT: usize = GRANULE - WORD;
 /// Size in bytes of what lies beside the word in a record's first line.
-const FIRST_LINE: usize = LINE_GRANULES * GRANULE - WORD;
+const FIRST_LINE: usize = LINE - WORD;
 
 const FLAGS: u32 = EXPOSED | LONG | INVITES | STAMP;
 
@@ -578,9 +583,14 @@ pub(super) fn tag(position: u64) -> u32 {
     ((position as u32) << 1 | 1) & (u32::MAX >> (u32::BITS - TAG_BITS))
 }
 
-#[inline]
+/// Returns the number of granules of a record with that length: one, or those of whole lines. A record that ended inside a
+/// line would leave a gap before the next such record, whose word its consumer would have to read first.
+#[inline(always)]
 pub(super) fn granules(len: usize) -> usize {
-    (WORD + len).div_ceil(GRANULE)
+    match len {
+        ..=SHORT => 1,
+        _ => (WORD + len).div_ceil(LINE) * LINE_GRANULES,
+    }
 }
 
 /// Returns the number of granules to skip, because the record would begin in the middle of a line without ending

@@ -159,6 +159,15 @@ impl<'m> Buffer<'m> {
         Ok(Layout::Contiguous(region, shape, Cut::Evenly(blocks)))
     }
 
+    /// Returns the region of one vector of `count` items. Inlined, as [`op::reduction`](crate::op::reduction) is.
+    #[cfg_attr(feature = "fast-paths", inline(always))]
+    pub(super) fn vector(&self, datatypes: &Datatypes) -> Result<Region, Error> {
+        match self.address.checked_dense(self.count, self.datatype) {
+            Some(region) if !self.is_in_place() => Ok(region),
+            _ => self.region(datatypes, 1),
+        }
+    }
+
     /// Returns the region of `blocks` times `count` contiguous items.
     #[inline]
     pub(super) fn region(&self, datatypes: &Datatypes, times: usize) -> Result<Region, Error> {

@@ -238,13 +238,13 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
                     let mut memory = [0; PAIR_EXCHANGED];
                     let message = UserAddress::of(&mut memory).region(each, Shape::BYTE);
                     into.copy_to(&message);
-                    call.exchange_directly(area, message, into)?;
+                    call.exchange_directly(area, message, into, || {})?;
                     return Ok(true);
                 }
                 let own = send.one(call.datatypes(), rank)?;
-                own.copy_to(&receive.one(call.datatypes(), rank)?);
+                let place = receive.one(call.datatypes(), rank)?;
                 let message = send.one(call.datatypes(), 1 - rank)?;
-                call.exchange_directly(area, message, into)?;
+                call.exchange_directly(area, message, into, || own.copy_to(&place))?;
                 return Ok(true);
             }
             _ => return call.disagrees(Operation::Alltoall, (given, each)),

@@ -32,17 +32,21 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Sends this rank's message and receives the other rank's. Returns whether that is as long as expected.
+    /// Sends this rank's message and receives the other rank's. Returns whether that is as long as expected. As a rule
+    /// `meanwhile` is called while the messages are on their way.
     #[inline]
     pub(super) fn exchange_directly(
         &mut self,
         area: u8,
         message: Region,
         into: Region,
+        meanwhile: impl FnOnce(),
     ) -> Result<bool, CallError> {
         let (peer, header) = self.other_rank()?;
         let sent = self.world.kernel.send_now(peer, header, &message);
-        if !sent.map_err(|error| self.failure(error))? {
+        let is_sent = sent.map_err(|error| self.failure(error))?;
+        meanwhile();
+        if !is_sent {
             return self.exchange_with_requests(area, message, into);
         }
         self.world.count(Source::len(&message));

@@ -175,10 +175,12 @@ pub(super) fn allgather_shm(
         Method::SharedMemory(area) => area,
         Method::Direct(area) if given == each => {
             let other = receive.one(call.datatypes(), 1 - rank)?;
-            if !send.is_in_place() {
-                input.copy_to(&place);
-            }
-            call.exchange_directly(area, input, other)?;
+            let copied = (!send.is_in_place()).then(|| input.clone());
+            call.exchange_directly(area, input, other, || {
+                if let Some(own) = copied {
+                    own.copy_to(&place);
+                }
+            })?;
             return Ok(true);
         }
         _ => return call.disagrees(Operation::Allgather, (given, each)),

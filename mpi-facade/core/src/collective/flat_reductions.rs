@@ -55,13 +55,19 @@ impl<'m> Reduced<'m> {
 
     /// Returns the kernel's reduction. A rank that gets a result must pass other memory for it than for its
     /// contribution.
+    #[cfg_attr(feature = "fast-paths", inline(always))]
     pub(super) fn reduction(&self, objects: &Objects, result: bool) -> Result<Reduction, Error> {
         let reduction = op::reduction(objects, self.op, self.datatype)?;
         if result && self.input == self.output && self.count > 0 {
-            let input = self.at(self.output).region(&objects.datatypes, 1)?;
-            distinct(&input, &input)?;
+            self.check_distinct(objects)?;
         }
         Ok(reduction)
+    }
+
+    #[cold]
+    fn check_distinct(&self, objects: &Objects) -> Result<(), Error> {
+        let input = self.at(self.output).region(&objects.datatypes, 1)?;
+        distinct(&input, &input)
     }
 
     /// Returns whether the ranks' contributions may be combined in any order; errors come up later.
@@ -243,7 +249,7 @@ pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bo
     let Position { rank, ranks, root } = call.position;
     let is_root = rank == root;
     let reduction = reduced.reduction(call.objects(), is_root)?;
-    let input = reduced.buffer(is_root).region(call.datatypes(), 1)?;
+    let input = reduced.buffer(is_root).vector(call.datatypes())?;
     let bytes = Source::len(&input);
     let Some(item) = reduction.item_on_boards(&input) else {
         return Ok(false);
@@ -292,25 +298,32 @@ fn reduce_directly(
         call.send_directly(area, input)?;
         return Ok(true);
     }
-    combine_directly(call, reduced, reduction, input, |call, _, into| {
-        call.receive_directly(area, into)
-    })
+    combine_directly(
+        call,
+        reduced,
+        reduction,
+        input,
+        |call, _, into, meanwhile| {
+            meanwhile();
+            call.receive_directly(area, into)
+        },
+    )
 }
 
 /// Combines this rank's contribution with the other one's, which `receive` receives, in the order of the ranks. That is
-/// passed this rank's contribution as well.
+/// passed this rank's contribution as well, and what to do while the other one's is on its way.
 #[inline]
 fn combine_directly(
     call: &mut Call<'_>,
     reduced: Reduced<'_>,
     reduction: &Reduction,
     input: Region,
-    receive: impl Fn(&mut Call<'_>, Region, Region) -> Result<bool, CallError>,
+    receive: impl Fn(&mut Call<'_>, Region, Region, &dyn Fn()) -> Result<bool, CallError>,
 ) -> Result<bool, CallError> {
-    let output = reduced.at(reduced.output).region(call.datatypes(), 1)?;
+    let output = reduced.at(reduced.output).vector(call.datatypes())?;
     let is_first = call.position.rank == 0;
     if is_first && !reduced.is_in_place() {
-        if receive(call, input.clone(), output.clone())? {
+        if receive(call, input.clone(), output.clone(), &|| {})? {
             reduction.apply_predefined(&input, &output, &output);
         }
         return Ok(true);
@@ -325,11 +338,11 @@ fn combine_apart(
     call: &mut Call<'_>,
     reduction: &Reduction,
     (input, output): (Region, Region),
-    receive: impl Fn(&mut Call<'_>, Region, Region) -> Result<bool, CallError>,
+    receive: impl Fn(&mut Call<'_>, Region, Region, &dyn Fn()) -> Result<bool, CallError>,
 ) -> Result<bool, CallError> {
     let mut memory = [core::mem::MaybeUninit::<u8>::uninit(); PAIR_DIRECT];
     let other = UserAddress::of(&mut memory).region(Source::len(&input), Shape::BYTE);
-    if receive(call, input.clone(), other.clone())? {
+    if receive(call, input.clone(), other.clone(), &|| {})? {
         let (left, right) = match call.position.rank {
             0 => (&input, &other),
             _ => (&other, &input),
@@ -404,7 +417,7 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result
     let Position { rank, ranks, .. } = call.position;
     let (reduction, input) = (
         reduced.reduction(call.objects(), true)?,
-        reduced.buffer(true).region(call.datatypes(), 1)?,
+        reduced.buffer(true).vector(call.datatypes())?,
     );
     let bytes = Source::len(&input);
     let Some(item) = reduction.item_on_boards(&input) else {
@@ -413,8 +426,9 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result
     let area = match call.method(Operation::Allreduce, bytes)? {
         Method::SharedMemory(area) => area,
         Method::Direct(area) => {
-            let exchange =
-                |call: &mut Call<'_>, message, into| call.exchange_directly(area, message, into);
+            let exchange = |call: &mut Call<'_>, message, into, meanwhile: &dyn Fn()| {
+                call.exchange_directly(area, message, into, meanwhile)
+            };
             return combine_directly(call, reduced, &reduction, input, exchange);
         }
         Method::Hierarchical | Method::Messages => {

@@ -138,9 +138,31 @@ pub fn reduce_local(
     })
 }
 
-/// Binds `op` to `datatype` for a reduction; fails where the standard does not allow the pair in one.
-#[inline]
+/// Binds `op` to `datatype` for a reduction; fails where the standard does not allow the pair in one. Inlined: the result
+/// stays in registers. In memory its halves are written one after the other and read together, which waits for all stores
+/// before, perhaps to a line that another processor has.
+#[cfg_attr(feature = "fast-paths", inline(always))]
 pub(crate) fn reduction(objects: &Objects, op: Op, datatype: Datatype) -> Result<Reduction, Error> {
+    match usual(op, datatype) {
+        Some((run, item)) => Ok(Reduction(Bound::Predefined(run, item))),
+        None => other_reduction(objects, op, datatype),
+    }
+}
+
+/// Returns the loop of a predefined operation for a predefined datatype in C, and the bytes of an item, if a reduction may
+/// use the pair.
+fn usual(op: Op, datatype: Datatype) -> Option<(Loop, usize)> {
+    name(op)?;
+    let known = datatype::predefined(datatype)?;
+    let suits = !is_for_windows_only(op) && takes(op, known.family);
+    select(op, known)
+        .filter(|_| suits)
+        .map(|run| (run, known.size()))
+}
+
+/// Does what [`reduction`] does for other pairs, and refuses those that no reduction may use.
+#[inline(never)]
+fn other_reduction(objects: &Objects, op: Op, datatype: Datatype) -> Result<Reduction, Error> {
     if !op.is_predefined() {
         return user_reduction(objects, op, datatype);
     }

@@ -196,6 +196,21 @@ fn the_next_line_is_left_to_its_producer() {
     }
 }
 
+/// The word behind a frame of several granules is that of the next one: its consumer has no gap to read.
+#[test]
+fn no_gap_lies_between_frames_of_lines() {
+    for len in SHORT + 1..200 {
+        let memory = MappedBoards::new();
+        let (mut producer, mut consumer) = (Producer::new(&memory), Consumer::new(&memory));
+        producer.disable_restarts();
+        for number in 0..GRANULES / granules(len) {
+            let bytes = frame(number as u64, len);
+            put(&mut producer, &bytes).expect("room");
+            assert!(consumer.pop_plain(0, |found, _| assert_eq!(found, bytes)));
+        }
+    }
+}
+
 #[test]
 fn nothing_is_published_when_the_lender_panics() {
     struct Broken;
