@@ -92,10 +92,19 @@ impl Writer {
     /// Creates a writer that leaves room for the preamble.
     #[inline]
     pub(crate) fn new(kind: Kind) -> Self {
-        let mut bytes = heapless::Vec::new();
+        let bytes = heapless::Vec::new();
+        let mut writer = Writer { kind, bytes };
+        writer.begin(kind);
+        writer
+    }
+
+    /// Begins another head.
+    #[inline]
+    pub(crate) fn begin(&mut self, kind: Kind) -> &mut Self {
+        self.kind = kind;
+        self.bytes.clear();
         // The preamble fits, and so do all heads, as the communicator asserts at compile time.
-        let _ = bytes.extend_from_slice(&[0; PREAMBLE]);
-        Writer { kind, bytes }
+        self.append(&[0; PREAMBLE])
     }
 
     /// Appends a field; beyond [`MIN_LIMIT`] it is omitted.
