@@ -1,5 +1,6 @@
 //! One rank's channel: [`Shm`]. Programs attach it to a segment; `bootstrap` does so for ranks without a launcher.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet};
@@ -229,11 +230,9 @@ impl Shm {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn sleep(&mut self, park: &impl Park, limit: Option<Duration>) {
-        let limit = match self.members.max_sleep() {
-            u64::MAX => limit,
-            most => limit.into_iter().chain([Duration::from_nanos(most)]).min(),
-        };
+    pub(super) fn sleep(&mut self, park: &impl Park, limit: u64) {
+        let limit = limit.min(self.members.max_sleep());
+        let limit = (limit < u64::MAX).then_some(Duration::from_nanos(limit));
         let until = if self.blocked.is_empty() && self.pending_reads.are_acknowledged() {
             WaitFor::Frame
         } else {
@@ -256,7 +255,7 @@ impl Shm {
         let futex = self.park;
         let Some(wake_socket) = self.wake_socket.take().or_else(WakeSocket::open) else {
             let nap = other.timeout.min(SHORT_SLEEP);
-            return self.sleep(&futex, Some(Duration::from_nanos(nap)));
+            return self.sleep(&futex, nap);
         };
         let park = PollPark {
             futex,
@@ -264,7 +263,7 @@ impl Shm {
             sources: other,
             max_sleep: MAX_SOCKET_SLEEP,
         };
-        self.sleep(&park, None);
+        self.sleep(&park, u64::MAX);
         self.wake_socket = Some(wake_socket);
     }
 
@@ -363,12 +362,12 @@ impl Channel for Shm {
 
     #[inline]
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
-        self.wait_step(idle, None);
+        self.wait_step(idle, u64::MAX);
         Ok(())
     }
 
     fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
-        self.wait_step(idle, Some(Duration::from_nanos(nanoseconds)));
+        self.wait_step(idle, nanoseconds);
         Ok(())
     }
 
@@ -377,7 +376,7 @@ impl Channel for Shm {
             WaitStep::ShortSleep | WaitStep::Sleep if other.timeout == 0 => {}
             WaitStep::ShortSleep => self.sleep_with(other.at_most(BACKOFF_SLEEP)),
             WaitStep::Sleep => self.sleep_with(other),
-            _ => self.wait_step(idle, None),
+            _ => self.wait_step(idle, u64::MAX),
         }
         Ok(())
     }
@@ -465,19 +464,21 @@ impl Shm {
 
     /// Executes one step of waiting. Never inlined, so that calls that wait stay short.
     #[inline(never)]
-    fn wait_step(&mut self, idle: u32, limit: Option<Duration>) {
+    fn wait_step(&mut self, idle: u32, limit: u64) {
+        if !FAST_PATHS {
+            return match self.yield_policy.briefly(idle) {
+                true => {}
+                false => self.sleep(&{ self.park }, limit),
+            };
+        }
         match self.step(idle) {
             WaitStep::Poll => self.poll_active(),
             WaitStep::Spin => core::hint::spin_loop(),
             WaitStep::Yield => self
                 .yield_policy
                 .yield_cpu(&self.members.segment.header().backoff.0),
-            step @ (WaitStep::ShortSleep | WaitStep::Sleep) => {
-                let nap =
-                    (step == WaitStep::ShortSleep).then_some(Duration::from_nanos(BACKOFF_SLEEP));
-                let futex = self.park;
-                self.sleep(&futex, limit.into_iter().chain(nap).min());
-            }
+            WaitStep::ShortSleep => self.sleep(&{ self.park }, limit.min(BACKOFF_SLEEP)),
+            WaitStep::Sleep => self.sleep(&{ self.park }, limit),
         }
     }
 
@@ -549,6 +550,73 @@ pub(super) fn announce(connection: &mut Connection, members: &Membership, to: Pe
         connection.announced = true;
     }
     connection.event_count().notify(WaitFor::Frame, park);
+}
+
+/// For builds whose start passes the channel on: each of its functions is that of the channel in the box.
+impl Channel for Box<Shm> {
+    type Arrival<'a> = Frame<'a>;
+
+    pombo_kernel::channel_defaults! { set_corked, wait_sources }
+
+    #[inline]
+    fn me(&self) -> Peer {
+        (**self).me()
+    }
+
+    #[inline]
+    fn peers(&self) -> usize {
+        (**self).peers()
+    }
+
+    #[inline]
+    fn limit(&self, to: Peer) -> usize {
+        (**self).limit(to)
+    }
+
+    #[inline]
+    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
+        (**self).supports_single_copy(to, len)
+    }
+
+    #[inline(always)]
+    fn try_send(
+        &mut self,
+        to: Peer,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        (**self).try_send(to, cookie, parts)
+    }
+
+    #[inline]
+    fn poll(&mut self, f: impl FnMut(Event<Frame<'_>>)) -> Result<bool, ChannelError> {
+        (**self).poll(f)
+    }
+
+    #[inline(always)]
+    fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
+        (**self).poll_with(handler)
+    }
+
+    #[inline]
+    fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        (**self).wait(idle)
+    }
+
+    #[inline]
+    fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+        (**self).wait_timeout(idle, nanoseconds)
+    }
+
+    #[inline]
+    fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
+        (**self).wait_with(idle, other)
+    }
+
+    #[inline]
+    fn now(&self) -> u64 {
+        (**self).now()
+    }
 }
 
 impl Drop for Shm {

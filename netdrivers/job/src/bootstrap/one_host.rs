@@ -2,12 +2,13 @@
 //! ranks share. Everything else that asks for ranks is refused by name, so the program is never a world of one by
 //! mistake. `bootstrap` has it in place of the exchange between ranks.
 
-use super::{Bootstrapped, JobError, JoinError, attach, processor, unsupported_launcher};
+use super::{Bootstrapped, JobError, JoinError, processor, segment, unsupported_launcher};
 use crate::environment::{number, variable, wrong};
 use crate::host_map::Hosts;
 use crate::settings::{FAKE_HOST, JOB, NET, RANK, SHM_FD, SIZE};
 use alloc::boxed::Box;
-use pombo_netdrivers::shm::Shm;
+use pombo_kernel::Channel;
+use pombo_netdrivers::shm::{Segment, Shm};
 use pombo_netdrivers::tuning::FAST_PATHS;
 
 /// Finds the job, by what [`join`](crate::join) was given.
@@ -24,20 +25,14 @@ pub(crate) fn start(
 fn find(checked: Result<(), JobError>, fingerprint: u64) -> Result<Bootstrapped, JobError> {
     checked?;
     refuse_hosts()?;
-    let shm = match (number(RANK.name)?, number(SIZE.name)?) {
+    let (segment, rank, fingerprint) = match (number(RANK.name)?, number(SIZE.name)?) {
         (None, None) => {
             unsupported_launcher::refuse()?;
-            Shm::alone()?
+            alone()?
         }
         (Some(rank), Some(size)) if rank < size => match number(SHM_FD.name)? {
-            Some(file) => {
-                let shm = attach(file, rank, fingerprint)?;
-                if FAST_PATHS {
-                    processor::spread(rank, size, processor::number_of(shm.segment()));
-                }
-                shm
-            }
-            None if size == 1 => Shm::alone()?,
+            Some(file) => (segment(file)?, rank, fingerprint),
+            None if size == 1 => alone()?,
             None => return Err(refused("POMBO_SIZE is above 1 without POMBO_SHM_FD")),
         },
         _ => {
@@ -45,12 +40,22 @@ fn find(checked: Result<(), JobError>, fingerprint: u64) -> Result<Bootstrapped,
             return Err(wrong(c"POMBO_RANK and POMBO_SIZE", must));
         }
     };
+    let shm = Box::new(Shm::attach(segment, rank, fingerprint)?);
+    let ranks = shm.peers();
+    if FAST_PATHS && ranks > 1 {
+        processor::spread(rank, ranks, processor::number_of(shm.segment()));
+    }
     Ok(Bootstrapped {
-        hosts: Hosts::single(shm.segment().ranks()),
         shm,
+        hosts: Hosts::single(ranks),
         launcher: None,
         info: None,
     })
+}
+
+/// Returns what a world of one is made of.
+fn alone() -> Result<(Segment, usize, u64), JobError> {
+    Ok((Segment::create(1, 0)?, 0, 0))
 }
 
 /// Refuses a start in which ranks are to find each other by other means than the launcher's memory.
