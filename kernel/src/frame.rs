@@ -92,10 +92,19 @@ impl Writer {
     /// Creates a writer that leaves room for the preamble.
     #[inline]
     pub(crate) fn new(kind: Kind) -> Self {
-        let bytes = heapless::Vec::new();
-        let mut writer = Writer { kind, bytes };
-        writer.begin(kind);
-        writer
+        let mut bytes = heapless::Vec::new();
+        // The preamble fits, and so do all heads, as the communicator asserts at compile time.
+        let _ = bytes.extend_from_slice(&[0; PREAMBLE]);
+        Writer { kind, bytes }
+    }
+
+    /// Creates a writer for heads that [`begin`](Self::begin).
+    #[inline]
+    pub(crate) fn empty() -> Self {
+        Writer {
+            kind: Kind::Credit,
+            bytes: heapless::Vec::new(),
+        }
     }
 
     /// Begins another head.
@@ -103,7 +112,6 @@ impl Writer {
     pub(crate) fn begin(&mut self, kind: Kind) -> &mut Self {
         self.kind = kind;
         self.bytes.clear();
-        // The preamble fits, and so do all heads, as the communicator asserts at compile time.
         self.append(&[0; PREAMBLE])
     }
 

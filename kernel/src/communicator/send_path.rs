@@ -157,6 +157,17 @@ impl<H: Header, C: Config> State<H, C> {
             self.flush_active(peer, channel, buffers, progress)?;
             self.flush_hint(peer, channel, progress)?;
         }
+        if !<C::Transfer as Transfer>::RENDEZVOUS {
+            // Credit is all that can be due.
+            let credit = self.credit;
+            if self
+                .peer_state(peer)
+                .is_some_and(|state| state.must_return_credit(credit))
+            {
+                self.put_head(channel, peer, &mut Writer::new(Kind::Credit), progress)?;
+            }
+            return Ok(());
+        }
         self.flush_heads(peer, channel, progress, Self::due_notice)
     }
 
@@ -169,7 +180,7 @@ impl<H: Header, C: Config> State<H, C> {
         progress: &mut Progress,
         next: fn(&mut Self, Peer, &mut Writer) -> Option<Due>,
     ) -> Result<(), Stop> {
-        let mut head = Writer::new(Kind::Credit);
+        let mut head = Writer::empty();
         while let Some(due) = next(self, peer, &mut head) {
             self.put_head(channel, peer, &mut head, progress)?;
             self.left(peer, due);

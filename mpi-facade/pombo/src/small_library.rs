@@ -45,6 +45,10 @@ pub(crate) fn link_options(words: &[&OsStr]) -> Vec<OsString> {
             "-fuse-ld=lld".into(),
             "-Wl,--no-rosegment".into(),
         ]);
+        // Without symbols nobody looks for sections either.
+        if words.contains(&OsStr::new("-s")) {
+            options.push("-Wl,-z,nosectionheader".into());
+        }
     }
     options
 }

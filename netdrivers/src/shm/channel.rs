@@ -77,6 +77,18 @@ impl Shm {
     /// # Errors
     /// [`ShmError::NoSuchRank`], [`ShmError::RankTaken`], [`ShmError::Fingerprint`], or [`ShmError::System`].
     pub fn attach(segment: Segment, rank: usize, fingerprint: u64) -> Result<Self, ShmError> {
+        Ok(*Self::attach_boxed(segment, rank, fingerprint)?)
+    }
+
+    /// Attaches as [`attach`](Self::attach) does, with the channel in its own memory.
+    ///
+    /// # Errors
+    /// As [`attach`](Self::attach).
+    pub fn attach_boxed(
+        segment: Segment,
+        rank: usize,
+        fingerprint: u64,
+    ) -> Result<Box<Self>, ShmError> {
         let ranks = segment.ranks();
         let asymmetric = segment.header().asymmetric.load(Ordering::Relaxed) != 0;
         let park = Futex::new(asymmetric)?;
@@ -87,7 +99,7 @@ impl Shm {
             // SAFETY: the connections are dropped before the segment; this rank was claimed, so nobody else has them.
             unsafe { Connection::new(&segment, rank, connection) }
         });
-        let mut shm = Self {
+        let mut shm = Box::new(Self {
             park,
             wait_policy: wait_policy::of(&segment),
             yield_policy: YieldPolicy::default(),
@@ -109,7 +121,7 @@ impl Shm {
             seen_question: 0,
             answered: 0,
             members: Membership::new(segment, Peer(rank as u16)),
-        };
+        });
         shm.refresh_membership();
         Ok(shm)
     }
@@ -426,7 +438,7 @@ impl Shm {
             any |= served.frames > 0 || served.lost;
             if served.lost {
                 self.pending_reads.forget_peer(Peer(rank));
-                self.active.remove(self.next_active);
+                self.active.swap_remove(self.next_active);
             } else {
                 self.next_active += 1;
             }

@@ -7,6 +7,7 @@ use crate::environment::{number, variable, wrong};
 use crate::host_map::Hosts;
 use crate::settings::{FAKE_HOST, JOB, NET, RANK, SHM_FD, SIZE};
 use alloc::boxed::Box;
+use core::ffi::CStr;
 use pombo_kernel::Channel;
 use pombo_netdrivers::shm::{Segment, Shm};
 use pombo_netdrivers::tuning::FAST_PATHS;
@@ -40,7 +41,7 @@ fn find(checked: Result<(), JobError>, fingerprint: u64) -> Result<Bootstrapped,
             return Err(wrong(c"POMBO_RANK and POMBO_SIZE", must));
         }
     };
-    let shm = Box::new(Shm::attach(segment, rank, fingerprint)?);
+    let shm = Shm::attach_boxed(segment, rank, fingerprint)?;
     let ranks = shm.peers();
     if FAST_PATHS && ranks > 1 {
         processor::spread(rank, ranks, processor::number_of(shm.segment()));
@@ -64,14 +65,14 @@ fn refuse_hosts() -> Result<(), JobError> {
     let by_pmi = [c"PMI_FD", c"PMI_PORT"]
         .into_iter()
         .any(|name| variable(name).is_some());
-    let because = match NET.text() {
+    let because = match variable(NET.name).map(CStr::to_bytes) {
         // The launcher of this project sets both, and its own variables count.
         _ if variable(RANK.name).is_none() && by_pmi && size != Some(1) => {
             "its launcher speaks PMI-1"
         }
-        Some(net) if !["auto", "shm"].contains(&net) => "POMBO_NET names a network",
-        _ if FAKE_HOST.text().is_some() => "POMBO_FAKE_HOST names a host",
-        _ if JOB.text().is_some() && variable(SHM_FD.name).is_none() => {
+        Some(net) if ![&b"auto"[..], b"shm"].contains(&net) => "POMBO_NET names a network",
+        _ if variable(FAKE_HOST.name).is_some() => "POMBO_FAKE_HOST names a host",
+        _ if variable(JOB.name).is_some() && variable(SHM_FD.name).is_none() => {
             "POMBO_JOB names ranks that no launcher started"
         }
         _ => return Ok(()),
