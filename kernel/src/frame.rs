@@ -98,6 +98,23 @@ impl Writer {
         Writer { kind, bytes }
     }
 
+    /// Creates a writer for heads that [`begin`](Self::begin).
+    #[inline]
+    pub(crate) fn empty() -> Self {
+        Writer {
+            kind: Kind::Credit,
+            bytes: heapless::Vec::new(),
+        }
+    }
+
+    /// Begins another head.
+    #[inline]
+    pub(crate) fn begin(&mut self, kind: Kind) -> &mut Self {
+        self.kind = kind;
+        self.bytes.clear();
+        self.append(&[0; PREAMBLE])
+    }
+
     /// Appends a field; beyond [`MIN_LIMIT`] it is omitted.
     #[inline]
     pub(crate) fn put<T: Wire>(&mut self, field: &T) -> &mut Self {

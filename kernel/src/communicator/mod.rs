@@ -2,6 +2,7 @@
 
 mod completed_operation;
 mod direct_receive;
+mod due_frames;
 mod engine;
 mod facade_calls;
 mod flow_control;

@@ -175,21 +175,19 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Sends the Fin that is due.
-    pub(super) fn flush_fin<L: PortTx>(
-        &mut self,
-        peer: Peer,
-        channel: &mut L,
-        progress: &mut Progress,
-    ) -> Result<(), Stop> {
-        if let Some(OwnHint::Whole(sender)) = self.hints(peer).map(|hints| hints.ours) {
-            let mut head = Writer::new(Kind::Fin);
-            self.put_head(channel, peer, head.put(&sender), progress)?;
-            if let Some(hints) = self.hints(peer) {
-                hints.ours = OwnHint::No;
-            }
+    /// Returns the sender's operation for which a Fin is due.
+    pub(super) fn due_fin(&mut self, peer: Peer) -> Option<Handle> {
+        match self.hints(peer)?.ours {
+            OwnHint::Whole(sender) => Some(sender),
+            _ => None,
         }
-        Ok(())
+    }
+
+    /// Records that the Fin has left.
+    pub(super) fn fin_sent(&mut self, peer: Peer) {
+        if let Some(hints) = self.hints(peer) {
+            hints.ours = OwnHint::No;
+        }
     }
 
     /// Handles a Fin: the peer has all data that was sent early.

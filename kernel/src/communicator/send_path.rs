@@ -1,11 +1,10 @@
 //! Sends what is due after a poll or a call: replies, requested data, held sends, notices. It does so per peer in that
 //! order, until nothing is due or the channel is full.
 
-use super::flow_control::MatchQuery;
+use super::due_frames::Due;
 use super::frame_tx::{Progress, Stop};
 use super::lent_buffers::{piece, swaps};
 use super::operation::{OpState, Operation, length};
-use super::peer_state::QuerySent;
 use super::port_mux::PortTx;
 use super::state::State;
 use crate::aspect::{Counter, Counters, Length, Maybe, Transfer};
@@ -147,9 +146,9 @@ impl<H: Header, C: Config> State<H, C> {
                 .flow(peer)
                 .is_some_and(|flow| flow.withdrawn_since_hold)
             {
-                self.flush_hold(peer, channel, progress)?;
+                self.flush_heads(peer, channel, progress, Self::due_hold)?;
             }
-            self.flush_replies(peer, channel, progress)?;
+            self.flush_heads(peer, channel, progress, Self::due_reply)?;
             self.flush_active(peer, channel, buffers, progress)?;
         }
         self.flush_unsent(peer, channel, buffers, progress)?;
@@ -158,128 +157,35 @@ impl<H: Header, C: Config> State<H, C> {
             self.flush_active(peer, channel, buffers, progress)?;
             self.flush_hint(peer, channel, progress)?;
         }
-        self.flush_notices(peer, channel, progress)
-    }
-
-    /// Sends replies to the peer's queries.
-    fn flush_replies<L: PortTx>(
-        &mut self,
-        peer: Peer,
-        channel: &mut L,
-        progress: &mut Progress,
-    ) -> Result<(), Stop> {
-        if <C::Transfer as Transfer>::HINTS {
-            self.flush_fin(peer, channel, progress)?;
-        }
-        if let Some((sender, yes)) = self.flow(peer).and_then(|flow| flow.cancel_reply) {
-            let mut head = Writer::new(Kind::CancelReply);
-            self.put_head(
-                channel,
-                peer,
-                head.put(&sender).put(&u8::from(yes)),
-                progress,
-            )?;
-            if let Some(flow) = self.flow(peer) {
-                flow.cancel_reply = None;
-            }
-        }
-        // An acceptance goes before the rejection of an offer that crossed it.
-        while let Some(probes) = self.probes.get()
-            && let Some((generation, sender, accepted)) = probes.pending_release(peer)
-        {
-            let kind = if accepted { Kind::Accept } else { Kind::Reject };
-            self.put_head(channel, peer, Writer::new(kind).put(&sender), progress)?;
-            if let Some(probes) = self.probes.get_mut() {
-                probes.drop_question(generation);
-            }
-        }
-        if let Some(sender) = self.flow(peer).and_then(|flow| flow.reject) {
-            let mut head = Writer::new(Kind::Reject);
-            self.put_head(channel, peer, head.put(&sender), progress)?;
-            if let Some(flow) = self.flow(peer) {
-                flow.reject = None;
-            }
-        }
-        self.flush_recall(peer, channel, progress)?;
-        self.flush_match_reply(peer, channel, progress)
-    }
-
-    /// Sends the reply to the peer's query. A message that a matched probe keeps may be offered to another probe.
-    fn flush_match_reply<L: PortTx>(
-        &mut self,
-        peer: Peer,
-        channel: &mut L,
-        progress: &mut Progress,
-    ) -> Result<(), Stop> {
-        let Some((asker, pattern)) = self.flow(peer).and_then(|flow| flow.query) else {
-            return Ok(());
-        };
-        let found = self.first_unsent(peer, &pattern);
-        match found.and_then(|slot| Some((slot, self.held_envelope(slot)?))) {
-            Some((slot, (sender, envelope))) => {
-                let mut head = Writer::new(Kind::MatchReply);
-                head.put(&asker).put(&sender);
-                head.put(&length::<C>(envelope.len()))
-                    .put(&envelope.header());
-                self.put_head(channel, peer, &mut head, progress)?;
-                self.replied(peer, slot);
-            }
-            None => {
-                self.put_head(
-                    channel,
-                    peer,
-                    Writer::new(Kind::NoMatch).put(&asker),
-                    progress,
-                )?;
-                if let Some(flow) = self.flow(peer) {
-                    flow.answered_none = true;
-                }
-            }
-        }
-        if let Some(flow) = self.flow(peer) {
-            flow.query = None;
-        }
-        Ok(())
-    }
-
-    /// Recalls an offered message that was cancelled, as the peer may be keeping the offer open.
-    fn flush_recall<L: PortTx>(
-        &mut self,
-        peer: Peer,
-        channel: &mut L,
-        progress: &mut Progress,
-    ) -> Result<(), Stop> {
-        if self
-            .flow(peer)
-            .is_none_or(|flow| !flow.recall || flow.cancelling)
-        {
-            return Ok(());
-        }
-        let to_recall = self.to_recall(peer);
-        if let Some(me) = to_recall {
-            let mut head = Writer::new(Kind::Cancel);
-            self.put_head(channel, peer, head.put(&me.handle()), progress)?;
-            if let Some(operation) = self.operations.get_mut(me.slot())
-                && let OpState::Offered { asked, .. } = &mut operation.state
+        if !<C::Transfer as Transfer>::RENDEZVOUS {
+            // Credit is all that can be due.
+            let credit = self.credit;
+            if self
+                .peer_state(peer)
+                .is_some_and(|state| state.must_return_credit(credit))
             {
-                *asked = true;
+                self.put_head(channel, peer, &mut Writer::new(Kind::Credit), progress)?;
             }
+            return Ok(());
         }
-        if let Some(flow) = self.flow(peer) {
-            flow.recall = to_recall.is_some();
-            flow.cancelling = to_recall.is_some();
-        }
-        Ok(())
+        self.flush_heads(peer, channel, progress, Self::due_notice)
     }
 
-    /// Returns the envelope of a held send; `None` if it was cancelled after it was offered.
-    fn held_envelope(&self, slot: u32) -> Option<(Handle, Envelope<H, C>)> {
-        let operation = self.operations.get(slot)?;
-        if matches!(operation.state, OpState::Offered { cancel: true, .. }) {
-            return None;
+    /// Sends frames without payload, as long as `next` writes the head of one that is due.
+    #[inline(never)]
+    fn flush_heads<L: PortTx>(
+        &mut self,
+        peer: Peer,
+        channel: &mut L,
+        progress: &mut Progress,
+        next: fn(&mut Self, Peer, &mut Writer) -> Option<Due>,
+    ) -> Result<(), Stop> {
+        let mut head = Writer::empty();
+        while let Some(due) = next(self, peer, &mut head) {
+            self.put_head(channel, peer, &mut head, progress)?;
+            self.left(peer, due);
         }
-        let generation = operation.generation;
-        Some((Ticket::new(slot, generation).handle(), operation.envelope?))
+        Ok(())
     }
 
     /// Sends CTS frames, requested data, and withdrawals.
@@ -299,72 +205,71 @@ impl<H: Header, C: Config> State<H, C> {
             };
             let generation = operation.generation;
             let me = Ticket::new(slot, generation);
-            match operation.state {
+            let state = operation.state;
+            let mut want = 0;
+            let mut head = match state {
                 OpState::CtsPending { sender, room } => {
-                    let len = operation.envelope.as_ref().map_or(0, Envelope::len);
-                    let want = len.min(room);
+                    want = operation.envelope.as_ref().map_or(0, Envelope::len);
+                    want = want.min(room);
                     let mut head = Writer::new(Kind::Cts);
                     head.put(&sender).put(&me.handle()).put(&length::<C>(want));
-                    self.put_head(channel, peer, &mut head, progress)?;
-                    self.cts_sent(peer, slot, want);
+                    head
                 }
-                OpState::Streaming { .. } | OpState::StreamingEarly { .. } => {
-                    self.stream(peer, me, channel, buffers, progress)?;
-                }
-                OpState::Aborting { to } => {
-                    self.put_head(
-                        channel,
-                        peer,
-                        &mut head_to::<C>(Kind::Abort, to, me),
-                        progress,
-                    )?;
-                    self.deactivate(peer, slot);
-                    self.complete(slot, Err(Error::Revoked));
-                }
-                OpState::AbortingEarly { to } => {
-                    self.put_head(
-                        channel,
-                        peer,
-                        &mut head_to::<C>(Kind::Abort, to, me),
-                        progress,
-                    )?;
-                    if let Some(operation) = self.operations.get_mut(slot) {
-                        operation.state = OpState::Cancelling { asked: false };
-                    }
-                    self.mark_pending(peer);
+                OpState::Aborting { to } | OpState::AbortingEarly { to } => {
+                    head_to::<C>(Kind::Abort, to, me)
                 }
                 OpState::Cancelling { asked: false } => {
                     if self.flow(peer).is_none_or(|flow| flow.cancelling) {
                         continue;
                     }
                     let mut head = Writer::new(Kind::Cancel);
-                    self.put_head(channel, peer, head.put(&me.handle()), progress)?;
-                    self.deactivate(peer, slot);
-                    if let Some(flow) = self.flow(peer) {
-                        flow.cancelling = true;
-                    }
-                    if let Some(operation) = self.operations.get_mut(slot) {
-                        operation.state = OpState::Cancelling { asked: true };
-                    }
+                    head.put(&me.handle());
+                    head
                 }
-                _ => self.deactivate(peer, slot),
-            }
-            progress.moved = true;
+                _ => {
+                    match state {
+                        OpState::Streaming { .. } | OpState::StreamingEarly { .. } => {
+                            self.stream(peer, me, channel, buffers, progress)?;
+                        }
+                        _ => self.deactivate(peer, slot),
+                    }
+                    progress.moved = true;
+                    continue;
+                }
+            };
+            self.put_head(channel, peer, &mut head, progress)?;
+            self.active_left(peer, slot, state, want);
         }
         Ok(())
     }
 
-    /// Records that the CTS has left, so that data will arrive.
-    fn cts_sent(&mut self, peer: Peer, slot: u32, want: usize) {
-        self.deactivate(peer, slot);
+    /// Records that the frame of an active operation in that state has left; `want` bytes will arrive after a CTS.
+    fn active_left(&mut self, peer: Peer, slot: u32, state: OpState<C::Length>, want: usize) {
+        if let OpState::AbortingEarly { .. } = state {
+            self.mark_pending(peer);
+        } else {
+            self.deactivate(peer, slot);
+        }
+        let next = match state {
+            OpState::CtsPending { .. } => OpState::Receiving {
+                want: length::<C>(want),
+                got: length::<C>(0),
+            },
+            OpState::AbortingEarly { .. } => OpState::Cancelling { asked: false },
+            OpState::Cancelling { .. } => {
+                if let Some(flow) = self.flow(peer) {
+                    flow.cancelling = true;
+                }
+                OpState::Cancelling { asked: true }
+            }
+            _ => return self.complete(slot, Err(Error::Revoked)),
+        };
         let Some(operation) = self.operations.get_mut(slot) else {
             return;
         };
-        operation.state = OpState::Receiving {
-            want: length::<C>(want),
-            got: length::<C>(0),
-        };
-        if want == 0
+        operation.state = next;
+        if let OpState::Receiving { .. } = next
+            && want == 0
             && let Some(envelope) = operation.envelope
         {
             self.deliver(slot, envelope, 0);
@@ -539,70 +444,6 @@ impl<H: Header, C: Config> State<H, C> {
             }
             progress.moved = true;
         }
-    }
-
-    /// Sends the due Hold notice: that messages are held, or that none are any more.
-    fn flush_hold<L: PortTx>(
-        &mut self,
-        peer: Peer,
-        channel: &mut L,
-        progress: &mut Progress,
-    ) -> Result<(), Stop> {
-        // After "none" the notice "some" may be due again; two rounds suffice.
-        while let Some(holds) = self.peer_state(peer).and_then(|state| state.hold_notice()) {
-            let mut head = Writer::new(Kind::Hold);
-            self.put_head(channel, peer, head.put(&u8::from(holds)), progress)?;
-            if holds {
-                self.counters.count(Counter::Held);
-            }
-            if let Some(flow) = self.flow(peer) {
-                flow.hold_sent = holds;
-                flow.answered_none = false;
-                flow.unsent_since_hold = false;
-                flow.withdrawn_since_hold = false;
-            }
-        }
-        Ok(())
-    }
-
-    /// Sends the Hold notice, queries to holders, and credit that no other frame has carried.
-    fn flush_notices<L: PortTx>(
-        &mut self,
-        peer: Peer,
-        channel: &mut L,
-        progress: &mut Progress,
-    ) -> Result<(), Stop> {
-        self.flush_hold(peer, channel, progress)?;
-        if let Some(query) = self.due_query(peer) {
-            let (handle, pattern) = match query {
-                MatchQuery::Receive(handle, pattern, _) | MatchQuery::Probe(handle, pattern, _) => {
-                    (handle, pattern)
-                }
-            };
-            let mut head = Writer::new(Kind::MatchQuery);
-            self.put_head(channel, peer, head.put(&handle).put(&pattern), progress)?;
-            self.counters.count(Counter::Pulled);
-            if let Some(flow) = self.flow(peer) {
-                match query {
-                    MatchQuery::Receive(_, _, sequence) => {
-                        flow.query_sent = QuerySent::Receive;
-                        flow.queried = sequence;
-                    }
-                    MatchQuery::Probe(_, _, generation) => {
-                        flow.query_sent = QuerySent::Probe(generation);
-                        flow.probed = generation;
-                    }
-                }
-            }
-        }
-        let credit = self.credit;
-        if self
-            .peer_state(peer)
-            .is_some_and(|state| state.must_return_credit(credit))
-        {
-            self.put_head(channel, peer, &mut Writer::new(Kind::Credit), progress)?;
-        }
-        Ok(())
     }
 }
 

@@ -4,12 +4,14 @@ use crate::arguments::{MainPart, Out};
 use core::ffi::c_int;
 use pombo_mpi::c_arguments::MainArguments;
 use pombo_mpi::constants::*;
-use pombo_mpi::{CommError, Phase, exit, info, init, is_main_thread, phase, threads};
+use pombo_mpi::{Phase, exit, init, is_main_thread, phase, threads};
 
 mpi! {
     fn MPI_Init(argc: MainPart<c_int>, argv: MainPart<MainArguments>) {
+        // The system knows the command too.
+        let _ = (argc.0, argv.0);
         init::init(MPI_THREAD_SINGLE)?;
-        describe(argc, argv)
+        Ok(())
     }
 
     fn MPI_Init_thread(
@@ -18,8 +20,9 @@ mpi! {
         required: c_int,
         provided: Out<c_int>,
     ) {
+        let _ = (argc.0, argv.0);
         out!(provided = init::init(required)?);
-        describe(argc, argv)
+        Ok(())
     }
 
     fn MPI_Initialized(flag: Out<c_int>) {
@@ -49,12 +52,4 @@ mpi! {
     fn MPI_Abort(comm: Comm, errorcode: c_int) {
         exit::abort(comm, errorcode)
     }
-}
-
-/// Fills `MPI_INFO_ENV`.
-fn describe(argc: MainPart<c_int>, argv: MainPart<MainArguments>) -> Result<(), CommError> {
-    if let (Some(argc), Some(argv)) = (argc.0, argv.0) {
-        info::describe_command(argv.get().iter(argc.get()));
-    }
-    Ok(())
 }

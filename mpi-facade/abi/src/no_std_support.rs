@@ -35,6 +35,8 @@ unsafe impl GlobalAlloc for Malloc {
         }
     }
 
+    // Without the fast paths the trait's own forms do: each function of the C library takes room where it is named.
+    #[cfg(feature = "fast-paths")]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if layout.align() <= MALLOC_ALIGN {
             // SAFETY: calloc has no preconditions.
@@ -55,6 +57,7 @@ unsafe impl GlobalAlloc for Malloc {
         unsafe { libc::free(memory.cast()) }
     }
 
+    #[cfg(feature = "fast-paths")]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if layout.align() <= MALLOC_ALIGN {
             // SAFETY: the trait requires that the memory comes from this allocator.

@@ -334,17 +334,18 @@ impl Comms {
         let all: Vec<Peer> = (0..world).map(|peer| Peer(peer as u16)).collect();
         let layout = HostLayout::of(hosts, &all, own);
         let handler = MPI_ERRORS_ARE_FATAL;
-        let mut table = [
-            CommRecord::new(0, own, all, world, handler),
-            CommRecord::new(1, own, [own].into(), world, handler),
-        ];
-        table[WORLD].boards = Boards::NotEntered;
-        table[WORLD].host_layout = layout;
         let (first, second) = (FIRST_SPARE + FIRST_SPARES, FIRST_SPARE + 2 * FIRST_SPARES);
-        table[WORLD].spare_contexts = FIRST_SPARE..first;
-        table[SELF].spare_contexts = first..second;
+        let mut table = Vec::with_capacity(2);
+        let mut record = CommRecord::new(0, own, all, world, handler);
+        record.boards = Boards::NotEntered;
+        record.host_layout = layout;
+        record.spare_contexts = FIRST_SPARE..first;
+        table.push(Some(record));
+        let mut record = CommRecord::new(1, own, [own].into(), world, handler);
+        record.spare_contexts = first..second;
+        table.push(Some(record));
         Comms {
-            table: table.map(Some).into(),
+            table,
             free: Vec::new(),
             remove: None,
             places: [(0, WORLD as u32), (1, SELF as u32)].into(),

@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use core::ffi::c_int;
 use list::InfoList;
 use pombo_job::Text;
+use pombo_job::process::with_command_line;
 pub use pombo_job::process::with_host_name;
 
 /// The info objects of this process.
@@ -23,12 +24,6 @@ struct Infos {
 }
 
 static INFOS: Global<Option<Infos>> = Global::new(None);
-
-/// Facts about the start that nobody has asked for yet, by key: a program without info objects keeps them as they are.
-static FACTS: Global<Vec<(&str, Vec<u8>)>> = Global::new(Vec::new());
-
-/// The key of all arguments but the first, which stand in `FACTS` one by one.
-const ARGUMENTS: &str = "argv";
 
 /// Runs a function on the info objects.
 fn with<R>(call: impl FnOnce(&mut Infos) -> R) -> R {
@@ -44,7 +39,6 @@ fn with<R>(call: impl FnOnce(&mut Infos) -> R) -> R {
 
 /// Adds what has become known about the start of this process since the last call; former values stay.
 fn add_facts(environment: &mut InfoList) {
-    let facts = FACTS.with(core::mem::take);
     let mut add = |key: &str, value: &[u8]| {
         if environment.get(key.as_bytes()).is_none() && (1..MAX_VALUE).contains(&value.len()) {
             environment.set(key.as_bytes(), value);
@@ -57,13 +51,12 @@ fn add_facts(environment: &mut InfoList) {
         add("maxprocs", Text::<20>::new().put_number(ranks).as_bytes());
         add("thread_level", phase::level().as_bytes());
     }
-    let (arguments, others): (Vec<_>, Vec<_>) =
-        facts.into_iter().partition(|(key, _)| *key == ARGUMENTS);
-    for (key, value) in others {
-        add(key, &value);
-    }
-    let arguments: Vec<_> = arguments.into_iter().map(|(_, value)| value).collect();
-    add(ARGUMENTS, &arguments.join(&b' '));
+    with_command_line(|line| {
+        let line = line.strip_suffix(&[0]).unwrap_or(line);
+        let (command, rest) = command_line(line.split(|byte| *byte == 0));
+        add("command", &command);
+        add("argv", &rest);
+    });
 }
 
 /// Runs a function on the info object of a handle.
@@ -190,20 +183,6 @@ pub(crate) fn hints(info: Info) -> Result<InfoList, Error> {
         })?;
     }
     Ok(hints)
-}
-
-/// Adds what is known about the start of this process, for `MPI_INFO_ENV`; former values stay.
-pub fn describe_start(key: &'static str, value: &[u8]) {
-    FACTS.with(|facts| facts.push((key, value.into())));
-}
-
-/// Adds the command that started this process and its arguments to `MPI_INFO_ENV`.
-pub fn describe_command<'a>(arguments: impl Iterator<Item = &'a [u8]>) {
-    let mut key = "command";
-    for argument in arguments {
-        describe_start(key, argument);
-        key = ARGUMENTS;
-    }
 }
 
 /// Sets the command that started this process and its arguments.

@@ -1,5 +1,6 @@
 //! Start and end of MPI: `MPI_Init` and `MPI_Finalize`.
 
+#[cfg(feature = "hosts")]
 use crate::collective;
 use crate::comm::{Comms, attributes};
 use crate::constants::*;
@@ -43,17 +44,15 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
         }
         .into());
     }
-    if spare_places() > 0 {
-        let must = "0 in an MPI program, whose world cannot grow: start the job without --spare";
-        return Err(refuse(&JobError::variable(SPARE.name(), must, SPARE.text())).into());
-    }
+    let mut limits = Limits::default();
+    let checked = checked_settings().and_then(|()| read_limits(&mut limits));
     let Joined {
         mut channel,
         hosts,
         launcher,
-    } = pombo_job::join::<RANKS, GroupBuffers>(checked_settings(), FINGERPRINT)
+    } = pombo_job::join::<RANKS, GroupBuffers>(checked, FINGERPRINT)
         .map_err(|refused| turn_away(*refused))?;
-    let (limits, is_direct) = configure(&mut channel).map_err(|error| refuse(&error))?;
+    let is_direct = configure(&mut channel).map_err(|error| refuse(&error))?;
     let (own, size) = (channel.me(), channel.peers());
     let kernel = Kernel::new(channel, limits, is_direct)?;
     let threads = required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_SERIALIZED);
@@ -61,37 +60,44 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     let world = World::new(kernel, objects, hosts, launcher);
     attributes::describe_job(&world);
     world::begin(world, threads);
+    #[cfg(feature = "hosts")]
     world::with(collective::open_multicast)?;
     #[cfg(feature = "progress-thread")]
     progress_thread::start().map_err(|error| refuse(&error))?;
     Ok(threads)
 }
 
-/// Sets the channel as the environment tells; returns the limits of the kernel, and whether blocking receives go without
-/// the queues. It is apart from [`init`], which would drop the channel for each variable.
-#[inline(never)]
-fn configure(channel: &mut JobChannel) -> Result<(Limits, bool), JobError> {
-    // Who lacks the fast paths has nothing to switch off.
-    if FAST_PATHS {
-        let memory = channel.memory();
-        memory.set_single_copy(settings::SHM_SINGLE_COPY.read(settings::single_copy)?);
-        if !settings::SHM_RING_RESTART.switch()? {
-            memory.disable_ring_restart();
-        }
-        memory.set_mail(settings::SHM_MAIL.switch()?);
-        memory.set_burst_pause(settings::SHM_BURST_PAUSE.switch()?);
+/// Reads the limits of the kernel. Refuses places for processes that join later.
+fn read_limits(limits: &mut Limits) -> Result<(), JobError> {
+    if spare_places() > 0 {
+        let must = "0 in an MPI program, whose world cannot grow: start the job without --spare";
+        return Err(SPARE.must_be(must));
     }
-    let limits = Limits {
-        credit: Some(settings::UNEXPECTED_CREDIT.number()? as u32),
-        // Without rendezvous a lower limit would refuse messages.
-        eager: match cfg!(feature = "rendezvous") {
-            true => Some(settings::EAGER_LIMIT.number()?),
-            false => None,
-        },
-        copies: Some(settings::SEND_BUFFER_BYTES.number()?),
-    };
-    let is_direct = FAST_PATHS && settings::DIRECT_RECEIVE.switch()?;
-    Ok((limits, is_direct))
+    limits.credit = Some(settings::UNEXPECTED_CREDIT.number()? as u32);
+    // Without rendezvous a lower limit would refuse messages.
+    if cfg!(feature = "rendezvous") {
+        limits.eager = Some(settings::EAGER_LIMIT.number()?);
+    }
+    limits.copies = Some(settings::SEND_BUFFER_BYTES.number()?);
+    Ok(())
+}
+
+/// Sets the channel as the environment tells; returns whether blocking receives go without the queues. It is apart from
+/// [`init`], which would drop the channel for each variable.
+#[inline(never)]
+fn configure(channel: &mut JobChannel) -> Result<bool, JobError> {
+    // Who lacks the fast paths has nothing to switch off.
+    if !FAST_PATHS {
+        return Ok(false);
+    }
+    let memory = channel.memory();
+    memory.set_single_copy(settings::SHM_SINGLE_COPY.read(settings::single_copy)?);
+    if !settings::SHM_RING_RESTART.switch()? {
+        memory.disable_ring_restart();
+    }
+    memory.set_mail(settings::SHM_MAIL.switch()?);
+    memory.set_burst_pause(settings::SHM_BURST_PAUSE.switch()?);
+    settings::DIRECT_RECEIVE.switch()
 }
 
 /// Checks all variables of this process. Without diagnostics only those that are read are checked, as they are read.

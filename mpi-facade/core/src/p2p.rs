@@ -29,6 +29,9 @@ pub fn send(
     tag: c_int,
     comm: Comm,
 ) -> Result<(), CommError> {
+    if cfg!(not(feature = "fast-paths")) {
+        return send_in_turn(buf, count, datatype, to, tag, comm, mode);
+    }
     let send = move |world: &mut World, ()| {
         with_room(world, |world| {
             let posted = post_send(world, buf, count, datatype, to, tag, comm, mode);

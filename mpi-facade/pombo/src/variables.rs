@@ -11,11 +11,11 @@ use crate::ports::{MUST as PORTS_MUST, Ports};
 
 const COMPILER: Values = Values {
     must: "a compiler",
-    fits: |_| true,
+    ..Values::ANY
 };
 
 variables! {
-    LIB: Values { must: "a directory", fits: |_| true }, default "found beside the launcher",
+    LIB: Values { must: "a directory", ..Values::ANY }, default "found beside the launcher",
         "holds libmpi_abi.so.1 and libmpi_abi.a";
     CC: COMPILER, default "$MPICH_CC, else cc, gcc or clang",
         "C compiler behind mpicc, with its own leading options if need be";
@@ -24,13 +24,14 @@ variables! {
     KILL_TIMEOUT: Values {
         must: "seconds from 0 to 86400, such as 2.5",
         fits: |text| kill_timeout(text).is_some(),
+        ..Values::ANY
     }, default "1",
         "between asking the ranks of an ending job to stop and killing them";
-    LAUNCHER: Values { must: "a port and a key", fits: |_| true }, default "",
+    LAUNCHER: Values { must: "a port and a key", ..Values::ANY }, default "",
         "set by the launcher of a job on several hosts: where its other hosts tell what their ranks wait for";
-    JOIN_PORTS: Values { must: PORTS_MUST, fits: |text| text.parse::<Ports>().is_ok() }, default "any",
+    JOIN_PORTS: Values { must: PORTS_MUST, fits: |text| text.parse::<Ports>().is_ok(), ..Values::ANY }, default "any",
         "ports at which processes of other machines join a job by pombo join: any, none, one, or a range such as 5000:5010";
-    NETWORK: Values { must: "a file of pombo measure", fits: |_| true }, default "",
+    NETWORK: Values { must: "a file of pombo measure", ..Values::ANY }, default "",
         "what messages cost, by which collective operations choose their algorithms where nothing else says it";
 }
 
@@ -136,7 +137,7 @@ mod tests {
     }
 
     fn row((variable, meaning): (&Variable, &str)) -> String {
-        let Values { must, fits } = variable.values;
+        let Values { must, fits, .. } = variable.values;
         let default = match variable.default {
             text if fits(text) && !text.contains(' ') => code(text),
             text => text.to_owned(),

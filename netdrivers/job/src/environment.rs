@@ -7,8 +7,9 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Reads a variable that holds a number.
 pub(crate) fn number(name: &'static CStr) -> Result<Option<usize>, JobError> {
-    let parse = |value: &str| whole(value).ok_or_else(|| wrong(name, Values::NUMBER.must));
-    text(name).map(parse).transpose()
+    let parse =
+        |value: &CStr| whole(value.to_bytes()).ok_or_else(|| wrong(name, Values::NUMBER.must));
+    variable(name).map(parse).transpose()
 }
 
 /// Reads a variable that holds text. The environment of a process in a job may change only before it joins or after it
@@ -52,9 +53,7 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static CStr)> {
 
 /// Returns the error of a variable with an invalid value.
 pub(crate) fn wrong(name: &'static CStr, must: &'static str) -> JobError {
-    let got = text(name);
-    let name = name.to_str().unwrap_or("an environment variable");
-    JobError::variable(name, must, got)
+    JobError::variable(name, must, variable(name))
 }
 
 /// Returns unpredictable bytes; at most 256.

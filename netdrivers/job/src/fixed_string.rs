@@ -36,6 +36,12 @@ impl<const N: usize> Text<N> {
         self
     }
 
+    /// Appends ASCII bytes, as [`Text::put`] does.
+    pub fn put_bytes(&mut self, text: &[u8]) -> &mut Self {
+        append(&mut self.bytes, &mut self.len, text);
+        self
+    }
+
     /// Appends a number in decimal digits, as [`Text::put`] does.
     pub fn put_number(&mut self, number: impl Into<i64>) -> &mut Self {
         let number = number.into();

@@ -2,11 +2,22 @@
 
 use core::ffi::c_int;
 use core::ptr::null_mut;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::read;
 use rustix::system::uname;
 
 /// Passes the name of this host on.
 pub fn with_host_name<R>(take: impl FnOnce(&[u8]) -> R) -> R {
     take(uname().nodename().to_bytes())
+}
+
+/// Passes on the command that started this process and its arguments, each with a zero behind it: 4 KiB at most, nothing
+/// where the system does not tell.
+pub fn with_command_line<R>(take: impl FnOnce(&[u8]) -> R) -> R {
+    let mut line = [0; 4096];
+    let file = open(c"/proc/self/cmdline", OFlags::CLOEXEC, Mode::empty());
+    let read = file.and_then(|file| read(&file, &mut line)).unwrap_or(0);
+    take(line.get(..read).unwrap_or_default())
 }
 
 /// Returns the number of online processors of this host, at least 1.

@@ -20,6 +20,7 @@ pub use variable::{Variable, variables};
 use crate::bootstrap::{JobError, excerpt, rank};
 use crate::environment;
 use crate::log::{self, LogLine};
+use core::ffi::CStr;
 
 /// Returns the number of places of this job for processes that join it while it runs: they are its last ranks.
 pub fn spare_places() -> usize {
@@ -34,7 +35,7 @@ pub enum Verdict {
     /// The variable has an invalid value.
     Wrong {
         /// The variable.
-        name: &'static str,
+        name: &'static CStr,
         /// What it must be.
         must: &'static str,
     },
@@ -65,7 +66,7 @@ pub fn check(
     match known {
         Some(known) if value.is_some_and(known.values.fits) => Verdict::Fine,
         Some(known) => Verdict::Wrong {
-            name: known.name(),
+            name: known.name,
             must: known.values.must,
         },
         None if others.any(|other| other == name) => Verdict::Fine,
@@ -87,7 +88,7 @@ pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), Jo
         match judge(name, value.to_str().ok()) {
             Verdict::Fine => {}
             Verdict::Wrong { name, must } => {
-                return Err(JobError::variable(name, must, value.to_str().ok()));
+                return Err(JobError::variable(name, must, Some(value)));
             }
             Verdict::Renamed { name, now } => return Err(JobError::Renamed { name, now }),
             Verdict::Unknown if warns => log::error(&unknown(name)),

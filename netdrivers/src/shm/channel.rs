@@ -1,5 +1,6 @@
 //! One rank's channel: [`Shm`]. Programs attach it to a segment; `bootstrap` does so for ranks without a launcher.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet};
@@ -76,6 +77,18 @@ impl Shm {
     /// # Errors
     /// [`ShmError::NoSuchRank`], [`ShmError::RankTaken`], [`ShmError::Fingerprint`], or [`ShmError::System`].
     pub fn attach(segment: Segment, rank: usize, fingerprint: u64) -> Result<Self, ShmError> {
+        Ok(*Self::attach_boxed(segment, rank, fingerprint)?)
+    }
+
+    /// Attaches as [`attach`](Self::attach) does, with the channel in its own memory.
+    ///
+    /// # Errors
+    /// As [`attach`](Self::attach).
+    pub fn attach_boxed(
+        segment: Segment,
+        rank: usize,
+        fingerprint: u64,
+    ) -> Result<Box<Self>, ShmError> {
         let ranks = segment.ranks();
         let asymmetric = segment.header().asymmetric.load(Ordering::Relaxed) != 0;
         let park = Futex::new(asymmetric)?;
@@ -86,7 +99,7 @@ impl Shm {
             // SAFETY: the connections are dropped before the segment; this rank was claimed, so nobody else has them.
             unsafe { Connection::new(&segment, rank, connection) }
         });
-        let mut shm = Self {
+        let mut shm = Box::new(Self {
             park,
             wait_policy: wait_policy::of(&segment),
             yield_policy: YieldPolicy::default(),
@@ -108,7 +121,7 @@ impl Shm {
             seen_question: 0,
             answered: 0,
             members: Membership::new(segment, Peer(rank as u16)),
-        };
+        });
         shm.refresh_membership();
         Ok(shm)
     }
@@ -229,11 +242,9 @@ impl Shm {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn sleep(&mut self, park: &impl Park, limit: Option<Duration>) {
-        let limit = match self.members.max_sleep() {
-            u64::MAX => limit,
-            most => limit.into_iter().chain([Duration::from_nanos(most)]).min(),
-        };
+    pub(super) fn sleep(&mut self, park: &impl Park, limit: u64) {
+        let limit = limit.min(self.members.max_sleep());
+        let limit = (limit < u64::MAX).then_some(Duration::from_nanos(limit));
         let until = if self.blocked.is_empty() && self.pending_reads.are_acknowledged() {
             WaitFor::Frame
         } else {
@@ -256,7 +267,7 @@ impl Shm {
         let futex = self.park;
         let Some(wake_socket) = self.wake_socket.take().or_else(WakeSocket::open) else {
             let nap = other.timeout.min(SHORT_SLEEP);
-            return self.sleep(&futex, Some(Duration::from_nanos(nap)));
+            return self.sleep(&futex, nap);
         };
         let park = PollPark {
             futex,
@@ -264,7 +275,7 @@ impl Shm {
             sources: other,
             max_sleep: MAX_SOCKET_SLEEP,
         };
-        self.sleep(&park, None);
+        self.sleep(&park, u64::MAX);
         self.wake_socket = Some(wake_socket);
     }
 
@@ -363,12 +374,12 @@ impl Channel for Shm {
 
     #[inline]
     fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
-        self.wait_step(idle, None);
+        self.wait_step(idle, u64::MAX);
         Ok(())
     }
 
     fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
-        self.wait_step(idle, Some(Duration::from_nanos(nanoseconds)));
+        self.wait_step(idle, nanoseconds);
         Ok(())
     }
 
@@ -377,7 +388,7 @@ impl Channel for Shm {
             WaitStep::ShortSleep | WaitStep::Sleep if other.timeout == 0 => {}
             WaitStep::ShortSleep => self.sleep_with(other.at_most(BACKOFF_SLEEP)),
             WaitStep::Sleep => self.sleep_with(other),
-            _ => self.wait_step(idle, None),
+            _ => self.wait_step(idle, u64::MAX),
         }
         Ok(())
     }
@@ -427,7 +438,7 @@ impl Shm {
             any |= served.frames > 0 || served.lost;
             if served.lost {
                 self.pending_reads.forget_peer(Peer(rank));
-                self.active.remove(self.next_active);
+                self.active.swap_remove(self.next_active);
             } else {
                 self.next_active += 1;
             }
@@ -465,19 +476,21 @@ impl Shm {
 
     /// Executes one step of waiting. Never inlined, so that calls that wait stay short.
     #[inline(never)]
-    fn wait_step(&mut self, idle: u32, limit: Option<Duration>) {
+    fn wait_step(&mut self, idle: u32, limit: u64) {
+        if !FAST_PATHS {
+            return match self.yield_policy.briefly(idle) {
+                true => {}
+                false => self.sleep(&{ self.park }, limit),
+            };
+        }
         match self.step(idle) {
             WaitStep::Poll => self.poll_active(),
             WaitStep::Spin => core::hint::spin_loop(),
             WaitStep::Yield => self
                 .yield_policy
                 .yield_cpu(&self.members.segment.header().backoff.0),
-            step @ (WaitStep::ShortSleep | WaitStep::Sleep) => {
-                let nap =
-                    (step == WaitStep::ShortSleep).then_some(Duration::from_nanos(BACKOFF_SLEEP));
-                let futex = self.park;
-                self.sleep(&futex, limit.into_iter().chain(nap).min());
-            }
+            WaitStep::ShortSleep => self.sleep(&{ self.park }, limit.min(BACKOFF_SLEEP)),
+            WaitStep::Sleep => self.sleep(&{ self.park }, limit),
         }
     }
 
@@ -549,6 +562,73 @@ pub(super) fn announce(connection: &mut Connection, members: &Membership, to: Pe
         connection.announced = true;
     }
     connection.event_count().notify(WaitFor::Frame, park);
+}
+
+/// For builds whose start passes the channel on: each of its functions is that of the channel in the box.
+impl Channel for Box<Shm> {
+    type Arrival<'a> = Frame<'a>;
+
+    pombo_kernel::channel_defaults! { set_corked, wait_sources }
+
+    #[inline]
+    fn me(&self) -> Peer {
+        (**self).me()
+    }
+
+    #[inline]
+    fn peers(&self) -> usize {
+        (**self).peers()
+    }
+
+    #[inline]
+    fn limit(&self, to: Peer) -> usize {
+        (**self).limit(to)
+    }
+
+    #[inline]
+    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
+        (**self).supports_single_copy(to, len)
+    }
+
+    #[inline(always)]
+    fn try_send(
+        &mut self,
+        to: Peer,
+        cookie: Cookie,
+        parts: &[Part<'_>],
+    ) -> Result<Sent, ChannelError> {
+        (**self).try_send(to, cookie, parts)
+    }
+
+    #[inline]
+    fn poll(&mut self, f: impl FnMut(Event<Frame<'_>>)) -> Result<bool, ChannelError> {
+        (**self).poll(f)
+    }
+
+    #[inline(always)]
+    fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
+        (**self).poll_with(handler)
+    }
+
+    #[inline]
+    fn wait(&mut self, idle: u32) -> Result<(), ChannelError> {
+        (**self).wait(idle)
+    }
+
+    #[inline]
+    fn wait_timeout(&mut self, idle: u32, nanoseconds: u64) -> Result<(), ChannelError> {
+        (**self).wait_timeout(idle, nanoseconds)
+    }
+
+    #[inline]
+    fn wait_with(&mut self, idle: u32, other: WaitSet) -> Result<(), ChannelError> {
+        (**self).wait_with(idle, other)
+    }
+
+    #[inline]
+    fn now(&self) -> u64 {
+        (**self).now()
+    }
 }
 
 impl Drop for Shm {

@@ -34,8 +34,9 @@ pub(super) struct Connection {
     looks: u32,
     /// The last answer came soon.
     is_prompt: bool,
-    /// Long frames to the peer and from it. They lie apart, as the fields around are in use all the time.
-    long: Box<(LongProducer, LongConsumer)>,
+    /// Long frames to the peer and from it. They lie apart, as the fields around are in use all the time; with
+    /// the fast paths alone.
+    long: Option<Box<(LongProducer, LongConsumer)>>,
     control: NonNull<Control>,
     /// The peer's acknowledgements of memory exposed here, and this rank's acknowledgements of the peer's.
     acks: [NonNull<ReadAcks>; 2],
@@ -70,13 +71,23 @@ impl Connection {
     #[inline(never)]
     pub(super) unsafe fn new(segment: &Segment, me: usize, connection: usize) -> Self {
         // SAFETY: the caller's contract; a claimed rank alone writes to its peers and reads from them.
-        let ((outbound, long_outbound), (inbound, long_inbound), mail) = unsafe {
+        let (outbound, inbound, mail) = unsafe {
             (
-                segment.pair_memory(me, connection),
-                segment.pair_memory(connection, me),
+                segment.ring_memory(me, connection),
+                segment.ring_memory(connection, me),
                 segment.mail_memory(me, connection),
             )
         };
+        let long = FAST_PATHS.then(|| {
+            // SAFETY: as above.
+            let (outbound, inbound) = unsafe {
+                (
+                    segment.long_memory(me, connection),
+                    segment.long_memory(connection, me),
+                )
+            };
+            Box::new((LongProducer::new(outbound), LongConsumer::new(inbound)))
+        });
         Self {
             outbound: Producer::new(outbound),
             inbound: Consumer::new(inbound),
@@ -87,10 +98,7 @@ impl Connection {
             last_pause: (0, 0),
             looks: 0,
             is_prompt: false,
-            long: Box::new((
-                LongProducer::new(long_outbound),
-                LongConsumer::new(long_inbound),
-            )),
+            long,
             control: NonNull::from(segment.control(connection)),
             acks: [segment.acks(me, connection), segment.acks(connection, me)],
             exposed: 0,
@@ -155,15 +163,16 @@ impl Connection {
     pub(super) fn push_long(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
         // The consumer frees the frame before its record: if there is no room now, the ring tells when there is.
         self.outbound.look_for_room()?;
-        let place = self.long.0.write(len, parts)?;
+        let (long, _) = &mut **self.long.as_mut().ok_or(RingError::Full)?;
+        let place = long.write(len, parts)?;
         let record = place.record();
         self.outbound.push_flagged(
             LONG | self.mail.ring_flags(),
             record.len(),
             &[Part::Bytes(&record)],
         )?;
+        long.commit(place);
         self.ring_sent();
-        self.long.0.commit(place);
         Ok(())
     }
 
@@ -216,7 +225,7 @@ impl Connection {
     /// Returns whether this side does not look at the ring yet, so that the peer writes on undisturbed.
     #[inline(always)]
     fn lets_write(&mut self, timing: LookTiming) -> bool {
-        if self.next_poll == 0 {
+        if !FAST_PATHS || self.next_poll == 0 {
             return false;
         }
         let waits = !clock::is_due(self.next_poll, clock::ticks(), timing.far_burst);
@@ -315,12 +324,18 @@ impl Connection {
         let looks = self.mail.is_open() && self.is_due(timing);
         // SAFETY: as in `event_count` and `acks`.
         let (control, acks) = unsafe { (self.control.as_ref(), self.acks[1].as_ref()) };
-        let long = &self.long.1;
+        let long = self.long.as_deref();
         let sent = self.outbound.position();
         let (ring, mail) = (&mut self.inbound, &mut self.mail);
         mail::take_other(ring, mail, sent, looks, |bytes, flags| match flags {
             0 => deliver_apart(peer, bytes, handler),
-            LONG => deliver_long(peer, bytes, long, handler),
+            // Without the fast paths no rank of the job sends these.
+            _ if !FAST_PATHS => {}
+            LONG => {
+                if let Some((_, long)) = long {
+                    deliver_long(peer, bytes, long, handler);
+                }
+            }
             _ => deliver_exposed(peer, bytes, control, acks, handler),
         })
     }

@@ -52,7 +52,7 @@ impl Arrival for Frame<'_> {
 
     #[inline(always)]
     fn read_into(&self, offset: usize, len: usize, into: &mut impl CopyTarget) -> bool {
-        let Some(remote) = self.remote else {
+        let Some(remote) = self.remote.filter(|_| FAST_PATHS) else {
             self.for_each_chunk(offset, len, |piece| into.append(piece));
             return true;
         };

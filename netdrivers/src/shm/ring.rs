@@ -275,7 +275,7 @@ impl<S: GranuleAccess> Producer<S> {
                 LINE_GRANULES as u64
             };
         let lines = (size / LINE_GRANULES).max(1) as u64;
-        if lines > MAX_PREFETCH as u64 {
+        if !FAST_PATHS || lines > MAX_PREFETCH as u64 {
             return;
         }
         if first + lines * LINE_GRANULES as u64 <= end {
@@ -428,6 +428,7 @@ impl<S: GranuleAccess> Consumer<S> {
     #[inline(always)]
     fn prefetch(&mut self, len: usize) {
         match self.streak {
+            _ if !FAST_PATHS => {}
             0 => {
                 let lines = ((granules(len) - 1) / LINE_GRANULES).min(MAX_OWN_LINES);
                 if lines > 1 {

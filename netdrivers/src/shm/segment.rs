@@ -308,7 +308,7 @@ impl Segment {
     /// Returns the mail line of two ranks.
     ///
     /// # Safety
-    /// As [`Segment::pair_memory`].
+    /// As [`Segment::ring_memory`].
     pub(super) unsafe fn mail_memory(&self, one: usize, other: usize) -> MailMemory {
         let at = self.layout.mail(one.min(other), one.max(other));
         let block = self.mapping.at(at, MAIL);
@@ -316,31 +316,33 @@ impl Segment {
         unsafe { RingMemory::new(block, block.cast()) }
     }
 
-    /// Returns the memory of the ring from one rank to another, and that of the long frames.
+    /// Returns the memory of the ring from one rank to another.
     ///
     /// # Safety
-    /// Neither must outlive the segment, and each must be the only one in this process for its side.
-    pub(super) unsafe fn pair_memory(&self, from: usize, to: usize) -> (RingMemory, LongFrames) {
+    /// It must not outlive the segment, and must be the only one in this process for its side.
+    pub(super) unsafe fn ring_memory(&self, from: usize, to: usize) -> RingMemory {
         let ring = self.mapping.at(self.layout.ring(from, to), RING);
+        let position = self.position(from, to, offset_of!(ConsumerCursor, position));
+        // SAFETY: both lie inside the mapping, aligned by the layout, as long as the caller keeps the segment; the file
+        // starts with zeros.
+        unsafe { RingMemory::new(ring, position) }
+    }
+
+    /// Returns the memory of the long frames from one rank to another.
+    ///
+    /// # Safety
+    /// As [`Segment::ring_memory`].
+    pub(super) unsafe fn long_memory(&self, from: usize, to: usize) -> LongFrames {
         let size = self.layout.long_frames_size();
         let room = self.mapping.at(self.layout.long_frames(from, to), size);
-        let cursor = self.layout.cursor(from, to);
-        let position = |offset| {
-            let at = self.mapping.at(cursor + offset, size_of::<AtomicU64>());
-            at.cast()
-        };
-        let positions = (
-            position(offset_of!(ConsumerCursor, position)),
-            position(offset_of!(ConsumerCursor, long_position)),
-        );
-        // SAFETY: all of them lie inside the mapping, aligned by the layout, as long as the caller keeps the segment; the
-        // file starts with zeros.
-        unsafe {
-            (
-                RingMemory::new(ring, positions.0),
-                LongFrames::new(room, size, positions.1),
-            )
-        }
+        let position = self.position(from, to, offset_of!(ConsumerCursor, long_position));
+        // SAFETY: as above.
+        unsafe { LongFrames::new(room, size, position) }
+    }
+
+    fn position(&self, from: usize, to: usize, offset: usize) -> NonNull<AtomicU64> {
+        let at = self.layout.cursor(from, to) + offset;
+        self.mapping.at(at, size_of::<AtomicU64>()).cast()
     }
 }
 

@@ -51,6 +51,7 @@ impl<'a, 'b, 'c> AllAsleep<'a, 'b, 'c> {
 
     /// Returns false if no rank is behind.
     fn sleep_next(&self, limit: Option<Duration>) -> bool {
+        let limit = limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64);
         match self.behind.borrow_mut().split_first_mut() {
             Some((next, behind)) => next.sleep(&AllAsleep::of(behind, self.park), limit),
             None => return false,

@@ -5,6 +5,8 @@
 //! one that sleeps is not charged, and runs next when it is woken.
 
 use super::now;
+#[cfg(feature = "shm")]
+use crate::tuning::RANK_YIELDS;
 use crate::tuning::{
     FIRST_BACKOFF, LONG_YIELD, MAX_EXPONENT, MAX_GROWTH, SAMPLE_INTERVAL, SUSPECT_YIELDS,
 };
@@ -13,7 +15,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// The yield policy of one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct YieldPolicy {
-    /// Number of yields before the next one that is timed.
+    /// Number of yields before the next one that is timed; in [`briefly`](Self::briefly), of sleeps before the next yield.
     untimed: u8,
     /// Number of yields within which another long one shows that they do not pay.
     suspect_left: u8,
@@ -40,6 +42,22 @@ impl YieldPolicy {
         let before = now();
         sched_yield();
         self.record(backoff, before, now());
+    }
+
+    /// Yields the processor in an idle poll of that number if that may pay, where nobody learns from other ranks; returns
+    /// whether it did. After a long yield, the next waits of a rank sleep at once.
+    #[cfg(feature = "shm")]
+    pub(crate) fn briefly(&mut self, idle: u32) -> bool {
+        if self.untimed > 0 || idle >= RANK_YIELDS {
+            self.untimed = self.untimed.saturating_sub(1);
+            return false;
+        }
+        let before = now();
+        sched_yield();
+        if now() - before >= LONG_YIELD {
+            self.untimed = u8::MAX;
+        }
+        true
     }
 
     fn record(&mut self, backoff: &YieldBackoff, before: u64, after: u64) {

@@ -201,7 +201,8 @@ static void many(void)
 static void environment(int argc, char **argv)
 {
     MPI_Info info, copy;
-    int n = -1;
+    char command[MPI_MAX_INFO_VAL];
+    int n = -1, room = sizeof command, found = 0;
 
     MPI(MPI_Info_get_nkeys(MPI_INFO_ENV, &n));
     CHECK(n >= 0, "MPI_INFO_ENV has %d keys", n);
@@ -213,6 +214,8 @@ static void environment(int argc, char **argv)
         MPI(MPI_Info_get_valuelen(MPI_INFO_ENV, key, &len, &flag));
         CHECK(flag == 1 && len >= 0, "%s of MPI_INFO_ENV has no value", key);
     }
+    MPI(MPI_Info_get_string(MPI_INFO_ENV, "command", &room, command, &found));
+    CHECK(found == 1 && strcmp(command, argv[0]) == 0, "the command is not %s", argv[0]);
     MPI(MPI_Info_dup(MPI_INFO_ENV, &copy));
     has_keys(copy, n);
     MPI(MPI_Info_set(copy, "mine", "1"));

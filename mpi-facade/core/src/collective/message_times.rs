@@ -36,6 +36,7 @@ const LONGEST: u64 = 1 << 36;
 pub(crate) const VALUES: Values = Values {
     must: "what `pombo run` makes of the file that POMBO_NETWORK names",
     fits: is_sound,
+    ..Values::ANY
 };
 
 /// Returns whether a text is that of some networks.

@@ -2,7 +2,7 @@
 
 use super::prepare::Call;
 use crate::error::Error;
-use crate::runtime::world::{CommError, World};
+use crate::runtime::world::World;
 use crate::user_buffer::Region;
 use pombo_kernel::Peer;
 use pombo_kernel::channel::GroupId;
@@ -22,10 +22,6 @@ pub(crate) fn close_group(_: &mut World, _: u32) {}
 
 pub(super) fn take_ended(_: &mut World) -> bool {
     false
-}
-
-pub(crate) fn open(_: &mut World) -> Result<(), CommError> {
-    Ok(())
 }
 
 impl Call<'_> {

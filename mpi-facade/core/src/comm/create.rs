@@ -18,13 +18,23 @@ use pombo_netdrivers::shm::collective::REGIONS;
 /// Returns this rank, as `MPI_Comm_rank`.
 #[inline]
 pub fn rank(comm: Comm) -> Result<c_int, CommError> {
-    world::local(|objects| Ok(objects.comms.get(comm)?.rank as c_int))
+    Ok(place(comm)?.0)
+}
+
+/// Returns this rank and the number of ranks; once for both where speed does not count.
+#[cfg_attr(feature = "fast-paths", inline(always))]
+#[cfg_attr(not(feature = "fast-paths"), inline(never))]
+fn place(comm: Comm) -> Result<(c_int, c_int), CommError> {
+    world::local(|objects| {
+        let record = objects.comms.get(comm)?;
+        Ok((record.rank as c_int, record.group().len() as c_int))
+    })
 }
 
 /// Returns the number of ranks, as `MPI_Comm_size`.
 #[inline]
 pub fn size(comm: Comm) -> Result<c_int, CommError> {
-    world::local(|objects| Ok(objects.comms.get(comm)?.group().len() as c_int))
+    Ok(place(comm)?.1)
 }
 
 /// Splits a communicator, as `MPI_Comm_split`: ranks of one colour, ordered by key and then by rank, in both groups of

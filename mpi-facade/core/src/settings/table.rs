@@ -40,11 +40,13 @@ variables! {
 const SINGLE_COPY: Values = Values {
     must: "auto, never, always, or a number of bytes",
     fits: |text| single_copy(text).is_some(),
+    ..Values::ANY
 };
 
 const SITE_LIST: Values = Values {
     must: "numbers separated by commas",
     fits: |text| parse_sites(text).is_some(),
+    ..Values::ANY
 };
 
 /// Parses which messages are received by single copy.
@@ -53,6 +55,6 @@ pub(crate) fn single_copy(text: &str) -> Option<SingleCopy> {
         "auto" => SingleCopy::Auto,
         "never" => SingleCopy::Never,
         "always" => SingleCopy::AtLeast(0),
-        bytes => SingleCopy::AtLeast(whole(bytes)?),
+        bytes => SingleCopy::AtLeast(whole(bytes.as_bytes())?),
     })
 }

@@ -104,7 +104,7 @@ fn check_values(request: &Request) -> Result<(), Error> {
         match variables::check(text, value.to_str()) {
             Verdict::Wrong { name, must } => {
                 return Err(Error::Value {
-                    what: name,
+                    what: name.to_str().unwrap_or_default(),
                     given: value.to_string_lossy().into_owned(),
                     want: must,
                 });

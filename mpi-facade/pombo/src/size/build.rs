@@ -1,6 +1,6 @@
 //! Builds the static library of a composition, and links the ping-pong against it. Only `size` uses it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -43,7 +43,7 @@ pub(super) fn build(
     fs::write(&header, HEADER).map_err(Error::file("write", &header))?;
     let link = |program: &Path, last: &str| {
         let mut options: Vec<OsString> = OPTIONS.map(OsString::from).into();
-        options.extend(small_library::link_options(&[]));
+        options.extend(small_library::link_options(&[OsStr::new(last)]));
         options.extend(["-I".into(), directory.into()]);
         // The library stands behind the source that needs it.
         options.extend(["-x".into(), "c".into(), ping_pong.clone().into()]);

@@ -59,7 +59,7 @@ pub(crate) fn main(options: &Options) -> Result<u8, Error> {
         }
         all.push(Measured {
             name: composition.name,
-            sizes: Sizes::of(&program, &read(&built.stripped)?),
+            sizes: Sizes::of(&program, read(&built.stripped)?.len() as u64),
             slots: parts::slots(&read(&built.archive)?),
         });
     }

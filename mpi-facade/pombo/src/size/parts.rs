@@ -46,13 +46,13 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Returns the sizes of a program from the file with symbols and the stripped one.
-    pub(super) fn of(with_symbols: &[u8], stripped: &[u8]) -> Self {
+    /// Returns the sizes of a program from the file with symbols and the length of the stripped one, which names no sections.
+    pub(super) fn of(with_symbols: &[u8], stripped: u64) -> Self {
         let mut sizes = Sizes {
-            file: stripped.len() as u64,
+            file: stripped,
             ..Sizes::default()
         };
-        if let Ok(file) = object::File::parse(stripped) {
+        if let Ok(file) = object::File::parse(with_symbols) {
             for section in file.sections() {
                 // As the command `size` counts: what is only read counts as text.
                 let of = match section.kind() {

@@ -6,6 +6,7 @@ use super::raw_unavailable::RawUnavailable;
 use crate::fixed_string::Text;
 use crate::log::LogLine;
 use alloc::boxed::Box;
+use core::ffi::CStr;
 use core::fmt::{self, Write};
 #[cfg(feature = "hosts")]
 use core::net::SocketAddr;
@@ -21,11 +22,11 @@ pub enum JobError {
     /// An environment variable has an invalid value.
     Variable {
         /// The name of the variable.
-        name: &'static str,
+        name: &'static CStr,
         /// The valid values.
         must: &'static str,
-        /// The value, if it is set and valid UTF-8.
-        got: Option<&'static str>,
+        /// The value, if it is set.
+        got: Option<&'static CStr>,
     },
     /// An environment variable has been renamed.
     Renamed {
@@ -186,10 +187,13 @@ const FOREIGN: [&str; 2] = [
 impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Variable { name, must, got } => match got {
-                Some(got) => write!(f, "{name} must be {must}, not '{}'", excerpt(got)),
-                None => write!(f, "{name} must be {must}"),
-            },
+            Self::Variable { name, must, got } => {
+                write!(f, "{} must be {must}", name.to_str().unwrap_or_default())?;
+                match got.and_then(|got| got.to_str().ok()) {
+                    Some(got) => write!(f, ", not '{}'", excerpt(got)),
+                    None => Ok(()),
+                }
+            }
             Self::Renamed { name, now } => {
                 write!(f, "{name} is set, which is called {now} now: set that instead")
             }
@@ -315,7 +319,9 @@ impl JobError {
     /// Writes the error without the machinery of formatting: in short, but for those that the environment causes.
     pub fn write_brief(&self, line: &mut LogLine) {
         match self {
-            Self::Variable { name, must, .. } => line.put(name).put(" must be ").put(must),
+            Self::Variable { name, must, .. } => {
+                line.put_bytes(name.to_bytes()).put(" must be ").put(must)
+            }
             Self::OneHost { because } => line.put(ONE_HOST[0]).put(because).put(ONE_HOST[1]),
             Self::ForeignLauncher { by, instead } => {
                 line.put(by).put(FOREIGN[0]).put(instead).put(FOREIGN[1])
@@ -334,7 +340,7 @@ impl JobError {
     }
 
     /// Returns the error of an invalid variable.
-    pub fn variable(name: &'static str, must: &'static str, got: Option<&'static str>) -> Self {
+    pub fn variable(name: &'static CStr, must: &'static str, got: Option<&'static CStr>) -> Self {
         Self::Variable { name, must, got }
     }
 

@@ -39,7 +39,7 @@ pub(super) fn start_by_launcher(
     let launcher = Some(launcher);
     match description {
         Ok((info, hosts, shm)) => Ok(Bootstrapped {
-            shm,
+            shm: Box::new(shm),
             launcher,
             info: (!hosts.is_single()).then_some(info),
             hosts,

@@ -75,7 +75,7 @@ mod tests {
         let file = home.join("key");
         let must = |path: &Path| match at(path) {
             Err(JobError::Variable { name, must, .. }) => {
-                assert_eq!(name, "POMBO_AUTH_KEY_FILE");
+                assert_eq!(name, c"POMBO_AUTH_KEY_FILE");
                 must
             }
             other => panic!("{other:?}"),

@@ -73,7 +73,7 @@ pub(crate) use one_host::start;
 pub(crate) use outcome::Bootstrapped;
 #[cfg(feature = "launchers")]
 pub(crate) use outcome::JobInfo;
-use outcome::attach;
+use outcome::segment;
 pub use outcome::{JoinError, rank};
 #[cfg(feature = "hosts")]
 pub use raw_unavailable::RawUnavailable;
@@ -142,7 +142,7 @@ pub(crate) fn start(
     };
     let hosts = Hosts::single(shm.segment().ranks());
     Ok(Bootstrapped {
-        shm,
+        shm: Box::new(shm),
         hosts,
         launcher: None,
         info: None,
@@ -152,7 +152,7 @@ pub(crate) fn start(
 #[cfg(feature = "launchers")]
 fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobError> {
     Ok(match (number(SHM_FD.name)?, JOB.text()) {
-        (Some(file), _) => attach(file, rank, fingerprint)?,
+        (Some(file), _) => Shm::attach(segment(file)?, rank, fingerprint)?,
         (None, Some(job)) => {
             let mut waiting = |joined| log::error(&waits_for(job, rank, size, joined));
             shm::bootstrap_observed(job, rank, size, fingerprint, &mut waiting)?

@@ -20,7 +20,7 @@ use pombo_netdrivers::shm::{Segment, Shm, ShmError};
 /// What a process knows of its job before it has a channel to all ranks.
 pub(crate) struct Bootstrapped {
     /// The memory that it shares with the ranks of its host.
-    pub(crate) shm: Shm,
+    pub(crate) shm: Box<Shm>,
     pub(crate) hosts: Hosts,
     /// The launcher, if it expects to be told of the end.
     pub(crate) launcher: Option<Launcher>,
@@ -106,16 +106,15 @@ pub fn rank() -> usize {
     rank.flat_map(number).flatten().next().unwrap_or(0)
 }
 
-/// Takes part in the memory file that the launcher has opened for the ranks.
-pub(super) fn attach(file: usize, rank: usize, fingerprint: u64) -> Result<Shm, JobError> {
-    let segment = Segment::open(file as c_int).map_err(|error| match error {
+/// Opens the memory file that the launcher has made for the ranks.
+pub(super) fn segment(file: usize) -> Result<Segment, JobError> {
+    Segment::open(file as c_int).map_err(|error| match error {
         ShmError::System { errno, .. } if errno == libc::EBADF => wrong(
             SHM_FD.name,
             "the launcher's descriptor: whatever starts the program has to leave it open",
         ),
         error => error.into(),
-    })?;
-    Ok(Shm::attach(segment, rank, fingerprint)?)
+    })
 }
 
 /// The information that the ranks have exchanged.

@@ -63,6 +63,17 @@ impl Verdicts for Shm {
     }
 }
 
+#[cfg(not(feature = "hosts"))]
+impl Verdicts for alloc::boxed::Box<Shm> {
+    fn verdict(&self, peer: Peer) -> Verdict {
+        (**self).verdict(peer)
+    }
+
+    fn has_started(&self, peer: Peer) -> bool {
+        (**self).deaths().has_started(peer)
+    }
+}
+
 #[cfg(feature = "hosts")]
 impl<const RANKS: usize, B: BufferProvider + 'static> Verdicts for JobChannel<RANKS, B> {
     fn verdict(&self, peer: Peer) -> Verdict {

@@ -79,7 +79,8 @@ fn source_of<'a>(
 }
 
 /// A job whose ranks share one host.
-impl WorldChannel for Shm {
+#[cfg(not(feature = "hosts"))]
+impl WorldChannel for alloc::boxed::Box<Shm> {
     #[inline]
     fn memory(&mut self) -> &mut Shm {
         self

@@ -57,7 +57,9 @@ pub fn join<const RANKS: usize, B: BufferProvider + Default + 'static>(
         info,
     } = start(checked, fingerprint)?;
     let channel = match (info, &mut launcher) {
-        (Some(info), Some(launcher)) => inter_host_channel::<RANKS, B>(info, &hosts, shm, launcher),
+        (Some(info), Some(launcher)) => {
+            inter_host_channel::<RANKS, B>(info, &hosts, *shm, launcher)
+        }
         _ => {
             #[cfg(feature = "hosts")]
             tell_unused_pnet(shm.me());
@@ -75,10 +77,10 @@ pub fn join<const RANKS: usize, B: BufferProvider + Default + 'static>(
 }
 
 fn single_host_channel<const RANKS: usize, B: BufferProvider + 'static>(
-    shm: Shm,
+    shm: Box<Shm>,
 ) -> JobChannel<RANKS, B> {
     #[cfg(feature = "hosts")]
-    return JobChannel::local_only(shm);
+    return JobChannel::local_only(*shm);
     #[cfg(not(feature = "hosts"))]
     shm
 }

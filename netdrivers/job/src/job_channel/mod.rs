@@ -54,7 +54,8 @@ pub trait OneHost {
     type Channel;
 }
 
+// In a box, as it is passed on at the start by many functions.
 #[cfg(not(feature = "hosts"))]
 impl<B> OneHost for B {
-    type Channel = pombo_netdrivers::shm::Shm;
+    type Channel = alloc::boxed::Box<pombo_netdrivers::shm::Shm>;
 }

@@ -19,10 +19,10 @@ pub(crate) const RAW: &str = "raw";
 const ETHERNET_BULK_MUST: &str = "auto or raw";
 
 variables! {
-    NET: Values { must: NETWORKS, fits: |text| split(text).is_some() }, default "auto",
+    NET: Values { must: NETWORKS, fits: |text| split(text).is_some(), ..Values::ANY }, default "auto",
         "what carries messages between hosts; ranks of one host share memory. auto: raw Ethernet if all ranks may and \
          hear each other, else UDP; shm: nothing; the others: that, where there is one host between all ranks";
-    AUTH: Values { must: Auth::MUST, fits: |text| Auth::read(text).is_some() }, default "on",
+    AUTH: Values { must: Auth::MUST, fits: |text| Auth::read(text).is_some(), ..Values::ANY }, default "on",
         "what tells frames between hosts from those of strangers; rank 0 says it for all. on: a tag over headers and a \
          checksum of the payload; full: a tag over every byte; off: nothing, so whoever can send to these hosts can \
          write messages of the job";
@@ -34,10 +34,10 @@ variables! {
          can come to know the key of the job";
     ETHERNET_HELPER: Values::text("a program"), default "pombo-ethernet",
         "opens raw sockets for ranks without the right to; see pombo setup";
-    ETHERNET_IO: Values { must: ETHERNET_IO_MUST, fits: |text| ["ring", PNET].contains(&text) }, default "ring",
+    ETHERNET_IO: Values { must: ETHERNET_IO_MUST, fits: |text| ["ring", PNET].contains(&text), ..Values::ANY }, default "ring",
         "what carries raw frames. ring: packet sockets of Linux, whose memory the system shares; pnet: the package of \
          that name, frame by frame, where the library was built with the feature pnet";
-    ETHERNET_BULK: Values { must: ETHERNET_BULK_MUST, fits: |text| ["auto", RAW].contains(&text) }, default "auto",
+    ETHERNET_BULK: Values { must: ETHERNET_BULK_MUST, fits: |text| ["auto", RAW].contains(&text), ..Values::ANY }, default "auto",
         "what carries long messages where POMBO_NET is auto and raw Ethernet was taken. auto: UDP, where frames are not \
          longer than usual and no line is known to have 1 Gb/s or less, as the system takes 64 datagrams in one call; \
          raw: raw Ethernet";
@@ -69,9 +69,9 @@ variables! {
         "set by the launcher: number of places for processes that join the job while it runs; SIZE counts them";
     FAKE_HOST: Values::text("a name"), default "found out",
         "for tests: the host that this rank is on; ranks with the same one share memory";
-    FAULT_LOSS: Values { must: loss::MUST, fits: |text| loss::parse(text).is_some() }, default "0",
+    FAULT_LOSS: Values { must: loss::MUST, fits: |text| loss::parse(text).is_some(), ..Values::ANY }, default "0",
         "for tests: frames from other hosts that are lost on purpose";
-    FAULT_DELAY: Values { must: delay::MUST, fits: delay::fits }, default "",
+    FAULT_DELAY: Values { must: delay::MUST, fits: delay::fits, ..Values::ANY }, default "",
         "for tests on one machine, the same at all ranks: what frames between ranks take longer, and from when on, as \
          `pombo sites run` sets it";
 }

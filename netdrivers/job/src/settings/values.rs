@@ -7,23 +7,34 @@ pub struct Values {
     pub must: &'static str,
     /// Returns whether a value is valid.
     pub fits: fn(&str) -> bool,
+    /// The least and the most that a number may be.
+    pub range: (usize, usize),
 }
 
 impl Values {
+    /// Any text, also an empty one.
+    pub const ANY: Values = Values {
+        must: "a text",
+        fits: |_| true,
+        range: (0, usize::MAX),
+    };
     /// Any number.
     pub const NUMBER: Values = Values {
         must: "a whole number",
         fits: is_number,
+        ..Values::ANY
     };
     /// A number of bytes.
     pub const BYTES: Values = Values {
         must: "a number of bytes",
         fits: is_number,
+        ..Values::ANY
     };
     /// 0 or 1.
     pub const SWITCH: Values = Values {
         must: "0 or 1",
         fits: |text| ["0", "1"].contains(&text),
+        ..Values::ANY
     };
 
     /// Any text that is not empty.
@@ -31,6 +42,7 @@ impl Values {
         Values {
             must,
             fits: |text| !text.is_empty(),
+            ..Values::ANY
         }
     }
 }
@@ -43,9 +55,10 @@ macro_rules! __numbers {
         $crate::settings::Values {
             must: $crate::settings::words!(concat!($what, " from "), $least, " to ", $most),
             fits: |text| {
-                let number = $crate::settings::whole(text);
+                let number = $crate::settings::whole(text.as_bytes());
                 number.is_some_and(|number| ($least..=$most).contains(&number))
             },
+            range: ($least, $most),
         }
     };
 }
@@ -53,11 +66,36 @@ macro_rules! __numbers {
 pub use __numbers as numbers;
 
 fn is_number(text: &str) -> bool {
-    whole(text).is_some()
+    whole(text.as_bytes()).is_some()
 }
 
 /// Returns the whole number in a text, if there is one and nothing else.
 #[inline(never)]
-pub fn whole(text: &str) -> Option<usize> {
-    text.parse().ok()
+pub fn whole(text: &[u8]) -> Option<usize> {
+    let digits = text.strip_prefix(b"+").unwrap_or(text);
+    let mut number = 0_usize;
+    for digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number.checked_mul(10)?.checked_add(digit.into())?;
+    }
+    (!digits.is_empty()).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole;
+
+    #[test]
+    fn numbers_are_what_rust_takes_for_them() {
+        let most = alloc::format!("{}", usize::MAX);
+        let more = alloc::format!("{most}0");
+        for text in [
+            "", "+", "-1", "0", "007", "+12", "1 ", "x", "4_0", &most, &more,
+        ] {
+            assert_eq!(whole(text.as_bytes()), text.parse().ok(), "{text}");
+        }
+    }
 }

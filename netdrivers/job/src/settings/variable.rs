@@ -54,14 +54,25 @@ impl Variable {
 
     /// Returns the number in the value, or its default.
     pub fn number(&self) -> Result<usize, JobError> {
-        self.read(|text| whole(text).filter(|_| (self.values.fits)(text)))
+        let (least, most) = self.values.range;
+        let value = environment::variable(self.name);
+        whole(value.map_or(self.default.as_bytes(), CStr::to_bytes))
+            .filter(|number| (least..=most).contains(number))
+            .ok_or_else(|| self.wrong())
     }
 
     /// Returns the error of an invalid value.
     #[cold]
     #[inline(never)]
     pub fn wrong(&self) -> JobError {
-        environment::wrong(self.name, self.values.must)
+        self.must_be(self.values.must)
+    }
+
+    /// Returns the error of a value that a program refuses.
+    #[cold]
+    #[inline(never)]
+    pub fn must_be(&self, must: &'static str) -> JobError {
+        environment::wrong(self.name, must)
     }
 }
 
