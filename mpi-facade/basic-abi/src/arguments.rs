@@ -1,6 +1,6 @@
 //! What C functions are given: checked here, and made what the facade takes.
 
-use crate::errors::{Fault, wrong};
+use crate::errors::Fault;
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
 use core::ptr::slice_from_raw_parts;
@@ -8,7 +8,6 @@ use pombo_basic::{SharedBytes, Status as Found};
 use pombo_mpi::c_arguments::OutPointer;
 use pombo_mpi::constants::*;
 use pombo_mpi::datatype::dense_sizes;
-use pombo_mpi::error::Class;
 use pombo_mpi::status::Status;
 
 /// The address of a result or of a value that the call reads.
@@ -16,7 +15,7 @@ pub(crate) type Out<T> = Option<OutPointer<T>>;
 
 /// Returns an address that must not be null.
 pub(crate) fn given<T>(place: Out<T>) -> Result<OutPointer<T>, Fault> {
-    place.ok_or(wrong(Class::Arg, "an address is null"))
+    place.ok_or(Fault::Null)
 }
 
 /// The start of a message buffer. The C caller promises its memory until the operation is complete (MPI 5.0, sections 3.2.2
@@ -34,13 +33,13 @@ impl Buffer {
     ) -> Result<SharedBytes<'static>, Fault> {
         let size = size_of(datatype)?;
         let Ok(count) = usize::try_from(count) else {
-            return Err(wrong(Class::Count, "a count is negative"));
+            return Err(Fault::Count);
         };
         if count == 0 {
             return Ok(SharedBytes::nothing());
         }
         if self.0.is_null() {
-            return Err(wrong(Class::Buffer, "a buffer is null"));
+            return Err(Fault::Buffer);
         }
         let cells = slice_from_raw_parts(self.0.cast::<Cell<u8>>(), count * size);
         // SAFETY: the C caller has promised the memory until the operation is complete (see the type), after which nothing
@@ -62,10 +61,7 @@ pub(crate) fn size_of(datatype: Datatype) -> Result<usize, Fault> {
     let size = SIZES.get(datatype.0.wrapping_sub(MPI_DATATYPE_NULL.0));
     match size {
         Some(size) if *size > 0 => Ok(usize::from(*size)),
-        _ => Err(wrong(
-            Class::Type,
-            "only predefined datatypes are in this program",
-        )),
+        _ => Err(Fault::Datatype),
     }
 }
 
@@ -74,23 +70,20 @@ pub(crate) fn rank(rank: c_int) -> Result<Option<usize>, Fault> {
     match usize::try_from(rank) {
         Ok(rank) => Ok(Some(rank)),
         Err(_) if rank == MPI_PROC_NULL => Ok(None),
-        Err(_) => Err(wrong(Class::Rank, "there is no such rank")),
+        Err(_) => Err(Fault::Rank),
     }
 }
 
 /// Returns the number of a tag.
 pub(crate) fn tag(tag: c_int) -> Result<u32, Fault> {
-    u32::try_from(tag).map_err(|_| wrong(Class::Tag, "a tag is negative"))
+    u32::try_from(tag).map_err(|_| Fault::Tag)
 }
 
 /// Refuses all communicators but that of all ranks.
 pub(crate) fn check(comm: Comm) -> Result<(), Fault> {
     match comm {
         MPI_COMM_WORLD => Ok(()),
-        _ => Err(wrong(
-            Class::Comm,
-            "only MPI_COMM_WORLD is in this program",
-        )),
+        _ => Err(Fault::Comm),
     }
 }
 

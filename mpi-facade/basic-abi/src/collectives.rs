@@ -1,13 +1,12 @@
 //! Collective communication. Source: MPI 5.0, sections 6.3, 6.4 and 6.9.
 
 use crate::arguments::{Buffer, check, rank, size_of};
-use crate::errors::{Fault, wrong};
+use crate::errors::Fault;
 use crate::world::world;
 use core::cell::Cell;
 use core::ffi::c_int;
 use pombo_basic::{Combining, Operator, SharedBytes};
 use pombo_mpi::constants::*;
-use pombo_mpi::error::Class;
 use zerocopy::{FromBytes, IntoBytes};
 
 mpi! {
@@ -24,5 +23,5 @@ mpi! {
 }
 
 fn root_of(root: c_int) -> Result<usize, Fault> {
-    usize::try_from(root).map_err(|_| wrong(Class::Root, "there is no such rank"))
+    usize::try_from(root).map_err(|_| Fault::Rank)
 }

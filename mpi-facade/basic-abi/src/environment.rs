@@ -1,10 +1,10 @@
 //! Start and end, ranks, clock and names. Source: MPI 5.0, sections 7.4, 9.1, 9.6 and 11.2.
 
 use crate::arguments::{Out, check, given};
-use crate::errors::exit;
+use crate::errors::{exit, line};
 use crate::world::{self, Phase, phase, world};
 use core::ffi::{c_double, c_int, c_void};
-use pombo_job::log::{self, LogLine};
+use pombo_job::log;
 use pombo_job::process::with_host_name;
 use pombo_mpi::c_arguments::TextRoom;
 use pombo_mpi::constants::*;
@@ -35,8 +35,7 @@ mpi! {
     }
 
     fn MPI_Abort(_comm: Comm, errorcode: c_int) {
-        let mut line = LogLine::new();
-        line.put("pombo: rank ").put_number(pombo_job::rank() as i64);
+        let mut line = line();
         line.put(" called MPI_Abort with code ").put_number(errorcode);
         log::error(&line);
         exit(errorcode)

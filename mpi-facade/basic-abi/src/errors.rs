@@ -1,73 +1,97 @@
 //! Errors, and the end of the program that each of them is.
 
+use crate::world::first_lost;
 use core::ffi::c_int;
 use pombo_basic::Error;
 use pombo_job::log::{self, LogLine};
 use pombo_job::process;
 use pombo_mpi::error::Class;
 
-/// Why a call failed: the class of the error, and what the program has to change.
-pub(crate) struct Fault {
-    class: Class,
-    text: &'static str,
-    /// The rank that is gone.
-    rank: Option<u16>,
+/// Defines the errors: the class and the text of each.
+macro_rules! faults {
+    ($($fault:ident: $class:ident, $text:literal;)*) => {
+        /// Why a call failed.
+        #[derive(Clone, Copy, PartialEq)]
+        #[repr(u8)]
+        pub(crate) enum Fault {
+            $($fault,)*
+            /// This rank is gone.
+            PeerLost(u16),
+        }
+
+        impl Fault {
+            fn class(self) -> Class {
+                match self {
+                    $(Fault::$fault => Class::$class,)*
+                    Fault::PeerLost(_) => Class::ProcAborted,
+                }
+            }
+
+            fn text(self) -> &'static str {
+                match self {
+                    $(Fault::$fault => $text,)*
+                    Fault::PeerLost(_) => "ended is rank ",
+                }
+            }
+        }
+    };
 }
 
-/// An argument that is not what it must be.
-#[cold]
-pub(crate) const fn wrong(class: Class, text: &'static str) -> Fault {
-    Fault {
-        class,
-        text,
-        rank: None,
-    }
+faults! {
+    Phase: Other, "call it between MPI_Init and MPI_Finalize, and MPI_Init once";
+    Ranks: Other, "this program has at most 64 ranks";
+    Comm: Comm, "this program has MPI_COMM_WORLD alone";
+    Datatype: Type, "this program has predefined datatypes alone";
+    Count: Count, "a count is negative";
+    Null: Arg, "an address is null";
+    Buffer: Buffer, "a buffer is null";
+    Tag: Tag, "a tag is negative";
+    Rank: Rank, "there is no such rank";
+    Op: Op, "this program has no such operation on this datatype";
+    Reduction: Count, "this program reduces at most 8192 bytes";
+    NoSender: ProcAborted, "no rank is left that could send";
+    Truncated: Truncate, "the message is longer than its buffer";
+    TooLong: Other, "this program has messages of at most 8192 bytes";
+    Full: Other, "this program has at most 256 requests under way";
+    Request: Request, "there is no such request";
+    Channel: Other, "the memory of the job is corrupt";
 }
 
 impl From<Error> for Fault {
-    #[cold]
     fn from(error: Error) -> Self {
-        use pombo_kernel::Error as Kernel;
-        let rank = match error {
-            Error::Kernel(Kernel::PeerLost(peer)) => Some(peer.0),
-            _ => None,
-        };
-        let (class, text) = match error {
-            Error::NoSuchRank => (Class::Rank, "there is no such rank"),
-            Error::Memory => (Class::Count, "more bytes than this program reduces"),
-            Error::NoSender => (Class::ProcAborted, "no rank is left that could send"),
-            Error::Kernel(Kernel::PeerLost(_)) => (Class::ProcAborted, "ended is rank "),
-            Error::Kernel(Kernel::Truncated { .. }) => {
-                (Class::Truncate, "the message is longer than its buffer")
-            }
-            Error::Kernel(Kernel::TooLong { .. }) => {
-                (Class::Other, "this program has messages of at most 8192 bytes")
-            }
-            Error::Kernel(Kernel::Full) => (Class::Other, "too many requests are under way"),
-            Error::Kernel(Kernel::UnknownTicket) => (Class::Request, "there is no such request"),
-            Error::Kernel(_) => (Class::Other, "the memory of the job is corrupt"),
-        };
-        Fault { class, text, rank }
+        match error {
+            Error::NoSuchRank => Fault::Rank,
+            Error::NoMemory => Fault::Reduction,
+            Error::NoSender => Fault::NoSender,
+            Error::PeerLost(peer) => Fault::PeerLost(peer.0),
+            Error::Truncated => Fault::Truncated,
+            Error::TooLong => Fault::TooLong,
+            Error::Full => Fault::Full,
+            Error::NoSuchRequest => Fault::Request,
+            _ => Fault::Channel,
+        }
     }
+}
+
+/// Begins a line about this rank.
+pub(crate) fn line() -> LogLine {
+    let mut line = LogLine::new();
+    line.put("pombo: rank ").put_number(pombo_job::rank() as i64);
+    line
 }
 
 /// Ends the program with the error of a function.
 #[cold]
+#[inline(never)]
 pub(crate) fn end(function: &str, fault: Fault) -> ! {
-    let mut line = LogLine::new();
-    line.put("pombo: rank ")
-        .put_number(pombo_job::rank() as i64)
-        .put(": fatal error in ")
-        .put(function)
-        .put(": class ")
-        .put_number(fault.class as i32)
-        .put(": ")
-        .put(fault.text);
-    if let Some(rank) = fault.rank {
-        line.put_number(rank);
+    let (mut line, class) = (line(), fault.class() as i32);
+    line.put(": fatal error in ").put(function).put(": class ");
+    line.put_number(class).put(": ").put(fault.text());
+    if let Fault::PeerLost(rank) = fault {
+        line.put_number(first_lost(rank));
     }
     log::error(&line);
-    exit(fault.class as i32)
+    exit(class)
 }
 
 /// Ends this process with what the program has printed written out; the launcher ends the others.

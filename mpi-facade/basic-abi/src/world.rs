@@ -1,18 +1,18 @@
 //! The rank of this process between `MPI_Init` and `MPI_Finalize`. All functions that communicate take it from here.
 
-use crate::errors::{Fault, wrong};
+use crate::errors::{Fault, exit, line};
 use core::cell::{Cell, UnsafeCell};
-use core::mem::MaybeUninit;
+use core::ffi::c_int;
+use core::mem::{ManuallyDrop, MaybeUninit};
 use pombo_basic::{Mpi, MpiHeader, World as Below};
-use pombo_job::log::{self, LogLine};
-use pombo_job::{JobChannel, Joined, WorldChannel};
+use pombo_job::{join_one_host, log};
 use pombo_kernel::aspect::Eager;
+use pombo_kernel::channel::{Channel, ChannelError, Event};
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Capacities, Composition};
+use pombo_kernel::{Capacities, Composition, Peer};
 use pombo_mpi::error::Class;
 use pombo_mpi::message_header::EAGER;
-use pombo_netdrivers::HeapCells;
-use pombo_transport::multicast::NoBuffers;
+use pombo_netdrivers::{HeapCells, Shm};
 use zerocopy::little_endian::U32;
 
 /// Most ranks of a world.
@@ -24,8 +24,19 @@ const POOL: usize = 512;
 
 /// Short lengths, no rendezvous, a list that is searched in order, tables in place.
 type Basic = Composition<U32, Eager, Linear, HeapCells, Capacities<REQUESTS, POOL, EAGER, RANKS>>;
-type Channel = JobChannel<RANKS>;
-pub(crate) type World = Mpi<'static, Channel, Basic>;
+pub(crate) type World = Mpi<'static, Kept, Basic>;
+
+/// The channel to the ranks of this host, which is never dropped: the end of the process closes it.
+pub(crate) struct Kept(ManuallyDrop<Shm>);
+
+impl Channel for Kept {
+    type Arrival<'a> = <Shm as Channel>::Arrival<'a>;
+
+    pombo_kernel::forward_channel! {
+        0: me, peers, limit, supports_single_copy, try_send, set_corked, poll, poll_with, wait, wait_timeout, wait_sources,
+        wait_with, now
+    }
+}
 
 /// Where the process is.
 #[derive(Clone, Copy, PartialEq)]
@@ -60,10 +71,7 @@ pub(crate) fn world() -> Result<&'static mut World, Fault> {
         // SAFETY: it was filled before the phase began. One thread at a time calls MPI, as it was granted, and no function of
         // MPI calls another one of them or a function of the program, so no other reference is in use.
         Phase::Inside => Ok(unsafe { (*GLOBAL.world.get()).assume_init_mut() }),
-        _ => Err(wrong(
-            Class::Other,
-            "call it between MPI_Init and MPI_Finalize",
-        )),
+        _ => Err(Fault::Phase),
     }
 }
 
@@ -71,23 +79,20 @@ pub(crate) fn world() -> Result<&'static mut World, Fault> {
 #[cold]
 pub(crate) fn begin() -> Result<(), Fault> {
     if phase() != Phase::Before {
-        return Err(wrong(Class::Other, "call it once, before anything else"));
+        return Err(Fault::Phase);
     }
-    let fingerprint = pombo_kernel::fingerprint::<MpiHeader, Basic>();
-    let Joined { channel, .. } = match pombo_job::join::<RANKS, NoBuffers>(Ok(()), fingerprint) {
-        Ok(joined) => joined,
-        Err(refused) => {
-            let mut line = LogLine::new();
-            line.put("pombo: rank ")
-                .put_number(pombo_job::rank() as i64)
-                .put(" cannot join its job: ");
-            refused.error().write_brief(&mut line);
-            log::error(&line);
-            crate::errors::exit(Class::Other as i32)
+    let joined = join_one_host(pombo_kernel::fingerprint::<MpiHeader, Basic>());
+    let channel = joined.unwrap_or_else(|refusal| {
+        let mut line = line();
+        line.put(" cannot join its job: ");
+        for part in refusal.text() {
+            line.put(part);
         }
-    };
-    let Ok(below) = Below::new(channel) else {
-        return Err(wrong(Class::Other, "this program has at most 64 ranks"));
+        log::error(&line);
+        exit(Class::Other as c_int)
+    });
+    let Ok(below) = Below::new(Kept(ManuallyDrop::new(channel))) else {
+        return Err(Fault::Ranks);
     };
     // SAFETY: nobody has a reference before the phase begins.
     unsafe { (*GLOBAL.world.get()).write(Mpi::init(below)) };
@@ -100,7 +105,27 @@ pub(crate) fn begin() -> Result<(), Fault> {
 pub(crate) fn finalize() -> Result<(), Fault> {
     let world = world()?;
     world.finalize()?;
-    world.channel_mut().leave();
+    world.channel_mut().0.finish();
     GLOBAL.phase.set(Phase::After);
     Ok(())
+}
+
+/// Returns the rank that ended first of those that ended because of each other, and tells the other ranks that this one ends
+/// because of it.
+pub(crate) fn first_lost(rank: u16) -> u16 {
+    let Ok(world) = world() else {
+        return rank;
+    };
+    let (segment, me) = (world.channel().0.segment(), world.rank());
+    let mut first = rank;
+    // A chain of causes is at most as long as there are ranks.
+    for _ in 0..world.size() {
+        match segment.root_cause(first.into()) {
+            Some(other) if usize::from(other) != me => first = other,
+            _ => break,
+        }
+    }
+    // It fails only for an unknown rank.
+    let _ = segment.set_root_cause(me, first);
+    first
 }

@@ -7,8 +7,8 @@
 //!
 //! | bound | is | beyond it |
 //! | --- | --- | --- |
-//! | bytes of a message | a cell of the composition | [`Error::Kernel`], too long |
-//! | requests under way | the composition's operations | [`Error::Kernel`], the table is full |
+//! | bytes of a message | a cell of the composition | [`Error::TooLong`] |
+//! | requests under way | the composition's operations | [`Error::Full`] |
 //! | messages that wait for a receive | the composition's pool, divided among the ranks | the sender waits; its requests are not posted before |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -58,20 +58,39 @@ pub struct Status {
 
 /// Why a call failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// There is no such rank.
     NoSuchRank,
     /// The memory of a reduction is too short.
-    Memory,
+    NoMemory,
     /// No rank is left that could send what is waited for.
     NoSender,
-    /// The communicator's error.
-    Kernel(pombo_kernel::Error),
+    /// This rank is gone.
+    PeerLost(Peer),
+    /// The message was longer than its buffer, which has its beginning.
+    Truncated,
+    /// The message is longer than this composition or the channel carries.
+    TooLong,
+    /// Too many requests are under way.
+    Full,
+    /// There is no such request.
+    NoSuchRequest,
+    /// The channel failed.
+    Channel,
 }
 
 impl From<pombo_kernel::Error> for Error {
     fn from(error: pombo_kernel::Error) -> Self {
-        Error::Kernel(error)
+        use pombo_kernel::Error as Below;
+        match error {
+            Below::PeerLost(peer) => Error::PeerLost(peer),
+            Below::Truncated { .. } => Error::Truncated,
+            Below::TooLong { .. } => Error::TooLong,
+            Below::Full => Error::Full,
+            Below::UnknownTicket => Error::NoSuchRequest,
+            _ => Error::Channel,
+        }
     }
 }
 
@@ -273,7 +292,7 @@ impl<'buf, L: Channel, C: Config> Mpi<'buf, L, C> {
     /// `input`.
     ///
     /// # Errors
-    /// As [`Mpi::bcast`], or [`Error::Memory`].
+    /// As [`Mpi::bcast`], or [`Error::NoMemory`].
     pub fn reduce(
         &mut self,
         input: SharedBytes<'buf>,
@@ -285,7 +304,7 @@ impl<'buf, L: Channel, C: Config> Mpi<'buf, L, C> {
         self.peer(root)?;
         let (len, is_root) = (input.len(), self.rank() == root);
         if scratch.len() < 2 * len || is_root && output.len() < len {
-            return Err(Error::Memory);
+            return Err(Error::NoMemory);
         }
         let work = match is_root {
             true => output.part(0, len),

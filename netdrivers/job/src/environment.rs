@@ -1,14 +1,36 @@
 //! Environment variables, read while nobody changes them, and random numbers.
 
 use crate::bootstrap::JobError;
-use crate::settings::{Values, whole};
+#[cfg(feature = "launchers")]
+use crate::settings::Values;
 use core::ffi::{CStr, c_char};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Reads a variable that holds a number.
+#[cfg(feature = "launchers")]
 pub(crate) fn number(name: &'static CStr) -> Result<Option<usize>, JobError> {
-    let parse = |value: &str| whole(value).ok_or_else(|| wrong(name, Values::NUMBER.must));
-    text(name).map(parse).transpose()
+    whole(name).map_err(|NotANumber| wrong(name, Values::NUMBER.must))
+}
+
+/// The value of a variable that is to hold a number is none.
+pub(crate) struct NotANumber;
+
+/// Reads a variable that holds a number, by its digits alone.
+#[inline(never)]
+pub(crate) fn whole(name: &CStr) -> Result<Option<usize>, NotANumber> {
+    let Some(value) = variable(name) else {
+        return Ok(None);
+    };
+    let (mut number, digits) = (Some(0_usize), value.to_bytes());
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        number = number.filter(|_| digit < 10);
+        number = number.and_then(|number| number.checked_mul(10)?.checked_add(digit.into()));
+    }
+    match number {
+        Some(_) if !digits.is_empty() => Ok(number),
+        _ => Err(NotANumber),
+    }
 }
 
 /// Reads a variable that holds text. The environment of a process in a job may change only before it joins or after it

@@ -1,5 +1,6 @@
 //! Errors of joining a job, and what to do about them.
 
+use super::one_host::AROUND;
 use super::byte_order::{BIG_ENDIAN, byte_order};
 #[cfg(feature = "hosts")]
 use super::raw_unavailable::RawUnavailable;
@@ -77,7 +78,7 @@ pub enum JobError {
     },
     /// The launcher started, or may have started, several ranks and does not tell them of each other.
     ForeignLauncher {
-        /// The launcher.
+        /// What the launcher has done.
         by: &'static str,
         /// What to start instead.
         instead: &'static str,
@@ -171,15 +172,9 @@ pub enum JobError {
     },
 }
 
-/// What [`JobError::OneHost`] says around its reason.
-const ONE_HOST: [&str; 2] = [
-    "this program was linked for one host, but ",
-    ": start it on one host by the mpirun of Pombo, or link it against the whole library",
-];
-
 /// What [`JobError::ForeignLauncher`] says around the launcher to use.
 const FOREIGN: [&str; 2] = [
-    " started this process without PMI-1, so several ranks cannot find each other: use ",
+    ", so several ranks cannot find each other: use ",
     "; POMBO_RANK=0 and POMBO_SIZE=1 make each a world of its own",
 ];
 
@@ -219,7 +214,7 @@ impl fmt::Display for JobError {
             Self::ForeignLauncher { by, instead } => {
                 write!(f, "{by}{}{instead}{}", FOREIGN[0], FOREIGN[1])
             }
-            Self::OneHost { because } => write!(f, "{}{because}{}", ONE_HOST[0], ONE_HOST[1]),
+            Self::OneHost { because } => write!(f, "{}{because}{}", AROUND[0], AROUND[1]),
             Self::BusinessCard { rank, got } => write!(
                 f,
                 "rank {rank} says '{got}' of itself: use the same version of Pombo on every host"
@@ -316,7 +311,8 @@ impl JobError {
     pub fn write_brief(&self, line: &mut LogLine) {
         match self {
             Self::Variable { name, must, .. } => line.put(name).put(" must be ").put(must),
-            Self::OneHost { because } => line.put(ONE_HOST[0]).put(because).put(ONE_HOST[1]),
+            Self::OneHost { because } => line.put(AROUND[0]).put(because).put(AROUND[1]),
+            #[cfg(feature = "launchers")]
             Self::ForeignLauncher { by, instead } => {
                 line.put(by).put(FOREIGN[0]).put(instead).put(FOREIGN[1])
             }

@@ -1,50 +1,69 @@
 //! The start of a program that was linked for one host: alone, or by the launcher of this project, whose memory file the
 //! ranks share. Everything else that asks for ranks is refused by name, so the program is never a world of one by
-//! mistake. `bootstrap` has it in place of the exchange between ranks.
+//! mistake. Without launchers `bootstrap` has it in place of the exchange between ranks; programs that are to be as small as
+//! possible call it themselves.
 
-use super::{Bootstrapped, JobError, JoinError, attach, processor, unsupported_launcher};
-use crate::environment::{number, variable, wrong};
+use super::unsupported_launcher;
+#[cfg(not(feature = "launchers"))]
+use super::{Bootstrapped, JobError, JoinError};
+use super::processor;
+use crate::environment::{NotANumber, variable, whole};
+#[cfg(not(feature = "launchers"))]
 use crate::host_map::Hosts;
 use crate::settings::{FAKE_HOST, JOB, NET, RANK, SHM_FD, SIZE};
+#[cfg(not(feature = "launchers"))]
 use alloc::boxed::Box;
-use pombo_netdrivers::shm::Shm;
+use core::ffi::c_int;
+use pombo_netdrivers::shm::{Segment, Shm, ShmError};
 use pombo_netdrivers::tuning::FAST_PATHS;
 
+/// What is said around the reason of a refusal.
+pub(crate) const AROUND: [&str; 2] = [
+    "this program was linked for one host, but ",
+    ": start it on one host by the mpirun of Pombo, or link it against the whole library",
+];
+
+/// Why a program that was linked for one host does not start.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal(&'static str);
+
+impl Refusal {
+    /// Returns the three parts of the message.
+    pub const fn text(self) -> [&'static str; 3] {
+        [AROUND[0], self.0, AROUND[1]]
+    }
+}
+
+impl From<NotANumber> for Refusal {
+    fn from(_: NotANumber) -> Self {
+        Refusal("POMBO_RANK, POMBO_SIZE or POMBO_SHM_FD is no number")
+    }
+}
+
+impl From<ShmError> for Refusal {
+    #[cold]
+    fn from(error: ShmError) -> Self {
+        Refusal(match error {
+            ShmError::System { errno, .. } if errno == libc::EBADF => {
+                "the launcher's descriptor is closed: whatever starts the program has to leave it open"
+            }
+            ShmError::System { .. } => "the system refuses its memory",
+            _ => "the launcher's memory is that of another job, version or composition of the library",
+        })
+    }
+}
+
 /// Finds the job, by what [`join`](crate::join) was given.
+#[cfg(not(feature = "launchers"))]
 #[cold]
 #[inline(never)]
 pub(crate) fn start(
     checked: Result<(), JobError>,
     fingerprint: u64,
 ) -> Result<Bootstrapped, Box<JoinError>> {
-    // One place makes the error that the caller gets.
-    Ok(find(checked, fingerprint)?)
-}
-
-fn find(checked: Result<(), JobError>, fingerprint: u64) -> Result<Bootstrapped, JobError> {
     checked?;
-    refuse_hosts()?;
-    let shm = match (number(RANK.name)?, number(SIZE.name)?) {
-        (None, None) => {
-            unsupported_launcher::refuse()?;
-            Shm::alone()?
-        }
-        (Some(rank), Some(size)) if rank < size => match number(SHM_FD.name)? {
-            Some(file) => {
-                let shm = attach(file, rank, fingerprint)?;
-                if FAST_PATHS {
-                    processor::spread(rank, size, processor::number_of(shm.segment()));
-                }
-                shm
-            }
-            None if size == 1 => Shm::alone()?,
-            None => return Err(refused("POMBO_SIZE is above 1 without POMBO_SHM_FD")),
-        },
-        _ => {
-            let must = "a rank below a size, both set or neither";
-            return Err(wrong(c"POMBO_RANK and POMBO_SIZE", must));
-        }
-    };
+    let shm = join_one_host(fingerprint);
+    let shm = shm.map_err(|Refusal(because)| JobError::OneHost { because })?;
     Ok(Bootstrapped {
         hosts: Hosts::single(shm.segment().ranks()),
         shm,
@@ -53,27 +72,48 @@ fn find(checked: Result<(), JobError>, fingerprint: u64) -> Result<Bootstrapped,
     })
 }
 
+/// Joins the job of this host in which the launcher of this project has started this process, or a job of one if nobody has.
+/// `fingerprint` is that of [`join`](crate::join).
+///
+/// # Errors
+/// The environment asks for ranks in another way, or the memory of the job is not for this program.
+pub fn join_one_host(fingerprint: u64) -> Result<Shm, Refusal> {
+    refuse_hosts()?;
+    match (whole(RANK.name)?, whole(SIZE.name)?) {
+        (None, None) => match unsupported_launcher::find() {
+            Some(launcher) => Err(Refusal(launcher.by)),
+            None => Ok(Shm::alone()?),
+        },
+        (Some(rank), Some(size)) if rank < size => match whole(SHM_FD.name)? {
+            Some(file) => {
+                let shm = Shm::attach(Segment::open(file as c_int)?, rank, fingerprint)?;
+                if FAST_PATHS {
+                    processor::spread(rank, size, processor::number_of(shm.segment()));
+                }
+                Ok(shm)
+            }
+            None if size == 1 => Ok(Shm::alone()?),
+            None => Err(Refusal("POMBO_SIZE is above 1 without POMBO_SHM_FD")),
+        },
+        _ => Err(Refusal("POMBO_RANK and POMBO_SIZE are no rank below a size, both set or neither")),
+    }
+}
+
 /// Refuses a start in which ranks are to find each other by other means than the launcher's memory.
-fn refuse_hosts() -> Result<(), JobError> {
-    let size = number(c"PMI_SIZE")?;
+fn refuse_hosts() -> Result<(), Refusal> {
     let by_pmi = [c"PMI_FD", c"PMI_PORT"]
         .into_iter()
         .any(|name| variable(name).is_some());
-    let because = match NET.text() {
+    Err(Refusal(match variable(NET.name) {
         // The launcher of this project sets both, and its own variables count.
-        _ if variable(RANK.name).is_none() && by_pmi && size != Some(1) => {
+        _ if by_pmi && variable(RANK.name).is_none() && whole(c"PMI_SIZE")? != Some(1) => {
             "its launcher speaks PMI-1"
         }
-        Some(net) if !["auto", "shm"].contains(&net) => "POMBO_NET names a network",
-        _ if FAKE_HOST.text().is_some() => "POMBO_FAKE_HOST names a host",
-        _ if JOB.text().is_some() && variable(SHM_FD.name).is_none() => {
+        Some(net) if ![c"auto", c"shm"].contains(&net) => "POMBO_NET names a network",
+        _ if variable(FAKE_HOST.name).is_some() => "POMBO_FAKE_HOST names a host",
+        _ if variable(JOB.name).is_some() && variable(SHM_FD.name).is_none() => {
             "POMBO_JOB names ranks that no launcher started"
         }
         _ => return Ok(()),
-    };
-    Err(refused(because))
-}
-
-fn refused(because: &'static str) -> JobError {
-    JobError::OneHost { because }
+    }))
 }
