@@ -5,14 +5,15 @@ use core::cell::{Cell, UnsafeCell};
 use core::ffi::c_int;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use pombo_basic::{Mpi, MpiHeader, World as Below};
-use pombo_job::{join_one_host, log};
+use pombo_job::{Refusal, log, place_on_one_host};
 use pombo_kernel::aspect::Eager;
 use pombo_kernel::channel::{Channel, ChannelError, Event};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{Capacities, Composition, Peer};
 use pombo_mpi::error::Class;
 use pombo_mpi::message_header::EAGER;
-use pombo_netdrivers::{HeapCells, Shm};
+use pombo_netdrivers::HeapCells;
+use pombo_netdrivers::shm::Rings;
 use zerocopy::little_endian::U32;
 
 /// Most ranks of a world.
@@ -26,11 +27,14 @@ const POOL: usize = 512;
 type Basic = Composition<U32, Eager, Linear, HeapCells, Capacities<REQUESTS, POOL, EAGER, RANKS>>;
 pub(crate) type World = Mpi<'static, Kept, Basic>;
 
+/// The fingerprint of ranks that use rings alone: it differs from all of the kernel's compositions over other channels.
+const FINGERPRINT: u64 = !pombo_kernel::fingerprint::<MpiHeader, Basic>();
+
 /// The channel to the ranks of this host, which is never dropped: the end of the process closes it.
-pub(crate) struct Kept(ManuallyDrop<Shm>);
+pub(crate) struct Kept(ManuallyDrop<Rings>);
 
 impl Channel for Kept {
-    type Arrival<'a> = <Shm as Channel>::Arrival<'a>;
+    type Arrival<'a> = <Rings as Channel>::Arrival<'a>;
 
     pombo_kernel::forward_channel! {
         0: me, peers, limit, supports_single_copy, try_send, set_corked, poll, poll_with, wait, wait_timeout, wait_sources,
@@ -81,8 +85,7 @@ pub(crate) fn begin() -> Result<(), Fault> {
     if phase() != Phase::Before {
         return Err(Fault::Phase);
     }
-    let joined = join_one_host(pombo_kernel::fingerprint::<MpiHeader, Basic>());
-    let channel = joined.unwrap_or_else(|refusal| {
+    let channel = attach().unwrap_or_else(|refusal| {
         let mut line = line();
         line.put(" cannot join its job: ");
         for part in refusal.text() {
@@ -98,6 +101,11 @@ pub(crate) fn begin() -> Result<(), Fault> {
     unsafe { (*GLOBAL.world.get()).write(Mpi::init(below)) };
     GLOBAL.phase.set(Phase::Inside);
     Ok(())
+}
+
+fn attach() -> Result<Rings, Refusal> {
+    let (segment, rank) = place_on_one_host()?;
+    Ok(Rings::attach(segment, rank, FINGERPRINT)?)
 }
 
 /// Waits for all ranks and ends the world. Its memory stays until the process ends.

@@ -321,26 +321,34 @@ impl Segment {
     /// # Safety
     /// Neither must outlive the segment, and each must be the only one in this process for its side.
     pub(super) unsafe fn pair_memory(&self, from: usize, to: usize) -> (RingMemory, LongFrames) {
-        let ring = self.mapping.at(self.layout.ring(from, to), RING);
         let size = self.layout.long_frames_size();
         let room = self.mapping.at(self.layout.long_frames(from, to), size);
-        let cursor = self.layout.cursor(from, to);
-        let position = |offset| {
-            let at = self.mapping.at(cursor + offset, size_of::<AtomicU64>());
-            at.cast()
-        };
-        let positions = (
-            position(offset_of!(ConsumerCursor, position)),
-            position(offset_of!(ConsumerCursor, long_position)),
-        );
-        // SAFETY: all of them lie inside the mapping, aligned by the layout, as long as the caller keeps the segment; the
-        // file starts with zeros.
+        let position = self.position(from, to, offset_of!(ConsumerCursor, long_position));
+        // SAFETY: the caller's contract, and as in `ring_memory`.
         unsafe {
             (
-                RingMemory::new(ring, positions.0),
-                LongFrames::new(room, size, positions.1),
+                self.ring_memory(from, to),
+                LongFrames::new(room, size, position),
             )
         }
+    }
+
+    /// Returns the memory of the ring from one rank to another.
+    ///
+    /// # Safety
+    /// As [`Segment::pair_memory`].
+    pub(super) unsafe fn ring_memory(&self, from: usize, to: usize) -> RingMemory {
+        let ring = self.mapping.at(self.layout.ring(from, to), RING);
+        let position = self.position(from, to, offset_of!(ConsumerCursor, position));
+        // SAFETY: both lie inside the mapping, aligned by the layout, as long as the caller keeps the segment; the file
+        // starts with zeros.
+        unsafe { RingMemory::new(ring, position) }
+    }
+
+    /// Returns the address of a position in a consumer's cursor.
+    fn position(&self, from: usize, to: usize, offset: usize) -> NonNull<AtomicU64> {
+        let at = self.layout.cursor(from, to) + offset;
+        self.mapping.at(at, size_of::<AtomicU64>()).cast()
     }
 }
 

@@ -69,7 +69,7 @@ pub(crate) use no_launcher::JobInfo;
 pub use no_launcher::{Launcher, let_go};
 #[cfg(not(feature = "launchers"))]
 pub(crate) use one_host::start;
-pub use one_host::{Refusal, join_one_host};
+pub use one_host::{Refusal, place_on_one_host};
 pub(crate) use outcome::Bootstrapped;
 #[cfg(feature = "launchers")]
 pub(crate) use outcome::JobInfo;

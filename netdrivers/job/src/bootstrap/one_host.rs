@@ -5,8 +5,7 @@
 
 use super::unsupported_launcher;
 #[cfg(not(feature = "launchers"))]
-use super::{Bootstrapped, JobError, JoinError};
-use super::processor;
+use super::{Bootstrapped, JobError, JoinError, processor};
 use crate::environment::{NotANumber, variable, whole};
 #[cfg(not(feature = "launchers"))]
 use crate::host_map::Hosts;
@@ -14,7 +13,10 @@ use crate::settings::{FAKE_HOST, JOB, NET, RANK, SHM_FD, SIZE};
 #[cfg(not(feature = "launchers"))]
 use alloc::boxed::Box;
 use core::ffi::c_int;
-use pombo_netdrivers::shm::{Segment, Shm, ShmError};
+#[cfg(not(feature = "launchers"))]
+use pombo_netdrivers::shm::Shm;
+use pombo_netdrivers::shm::{Segment, ShmError};
+#[cfg(not(feature = "launchers"))]
 use pombo_netdrivers::tuning::FAST_PATHS;
 
 /// What is said around the reason of a refusal.
@@ -62,8 +64,14 @@ pub(crate) fn start(
     fingerprint: u64,
 ) -> Result<Bootstrapped, Box<JoinError>> {
     checked?;
-    let shm = join_one_host(fingerprint);
-    let shm = shm.map_err(|Refusal(because)| JobError::OneHost { because })?;
+    let refused = |Refusal(because)| JobError::OneHost { because };
+    let (segment, rank) = place_on_one_host().map_err(refused)?;
+    let shm = Shm::attach(segment, rank, fingerprint);
+    let shm = shm.map_err(|error| refused(error.into()))?;
+    if FAST_PATHS {
+        let segment = shm.segment();
+        processor::spread(rank, segment.ranks(), processor::number_of(segment));
+    }
     Ok(Bootstrapped {
         hosts: Hosts::single(shm.segment().ranks()),
         shm,
@@ -72,30 +80,28 @@ pub(crate) fn start(
     })
 }
 
-/// Joins the job of this host in which the launcher of this project has started this process, or a job of one if nobody has.
-/// `fingerprint` is that of [`join`](crate::join).
+/// Returns the memory of the job in which the launcher of this project has started this process, and its rank there; that
+/// of a job of one if nobody has. The caller attaches to it.
 ///
 /// # Errors
-/// The environment asks for ranks in another way, or the memory of the job is not for this program.
-pub fn join_one_host(fingerprint: u64) -> Result<Shm, Refusal> {
+/// The environment asks for ranks in another way, or the descriptor is not that of such memory.
+pub fn place_on_one_host() -> Result<(Segment, usize), Refusal> {
     refuse_hosts()?;
-    match (whole(RANK.name)?, whole(SIZE.name)?) {
-        (None, None) => match unsupported_launcher::find() {
+    match (whole(RANK.name)?, whole(SIZE.name)?, whole(SHM_FD.name)?) {
+        (None, None, _) => match unsupported_launcher::find() {
             Some(launcher) => Err(Refusal(launcher.by)),
-            None => Ok(Shm::alone()?),
+            None => Ok((Segment::create(1, 0)?, 0)),
         },
-        (Some(rank), Some(size)) if rank < size => match whole(SHM_FD.name)? {
-            Some(file) => {
-                let shm = Shm::attach(Segment::open(file as c_int)?, rank, fingerprint)?;
-                if FAST_PATHS {
-                    processor::spread(rank, size, processor::number_of(shm.segment()));
-                }
-                Ok(shm)
-            }
-            None if size == 1 => Ok(Shm::alone()?),
-            None => Err(Refusal("POMBO_SIZE is above 1 without POMBO_SHM_FD")),
-        },
-        _ => Err(Refusal("POMBO_RANK and POMBO_SIZE are no rank below a size, both set or neither")),
+        (Some(rank), Some(size), Some(file)) if rank < size => {
+            Ok((Segment::open(file as c_int)?, rank))
+        }
+        (Some(0), Some(1), None) => Ok((Segment::create(1, 0)?, 0)),
+        (Some(rank), Some(size), None) if rank < size => {
+            Err(Refusal("POMBO_SIZE is above 1 without POMBO_SHM_FD"))
+        }
+        _ => Err(Refusal(
+            "POMBO_RANK and POMBO_SIZE are no rank below a size, both set or neither",
+        )),
     }
 }
 
