@@ -88,6 +88,6 @@ pub(crate) fn check(comm: Comm) -> Result<(), Fault> {
 }
 
 /// Returns the status of a message.
-pub(crate) fn status(found: Found) -> Status {
+pub(crate) fn received(found: Found) -> Status {
     Status::received(found.source as c_int, found.tag as c_int, found.bytes as u64)
 }

@@ -48,7 +48,7 @@ faults! {
     Tag: Tag, "a tag is negative";
     Rank: Rank, "there is no such rank";
     Op: Op, "this program has no such operation on this datatype";
-    Reduction: Count, "this program reduces at most 8192 bytes";
+    Root: Root, "there is no such root";
     NoSender: ProcAborted, "no rank is left that could send";
     Truncated: Truncate, "the message is longer than its buffer";
     TooLong: Other, "this program has messages of at most 8192 bytes";
@@ -61,7 +61,6 @@ impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         match error {
             Error::NoSuchRank => Fault::Rank,
-            Error::NoMemory => Fault::Reduction,
             Error::NoSender => Fault::NoSender,
             Error::PeerLost(peer) => Fault::PeerLost(peer.0),
             Error::Truncated => Fault::Truncated,

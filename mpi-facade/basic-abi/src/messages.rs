@@ -1,6 +1,6 @@
 //! Point-to-point communication. Source: MPI 5.0, sections 3.2, 3.7, 3.8 and 3.10.
 
-use crate::arguments::{Buffer, Out, check, given, rank, size_of, status, tag};
+use crate::arguments::{Buffer, Out, check, given, rank, received, size_of, tag};
 use crate::errors::Fault;
 use crate::world::world;
 use core::ffi::c_int;
@@ -103,6 +103,30 @@ mpi! {
         Ok(())
     }
 
+    fn MPI_Probe(source: c_int, tag: c_int, comm: Comm, status: Out<Status>) {
+        check(comm)?;
+        let found = match source_of(source)? {
+            Some(source) => received(world()?.probe(source, tag_of(tag)?)?),
+            None => Status::PROC_NULL,
+        };
+        store(found, status);
+        Ok(())
+    }
+
+    fn MPI_Iprobe(source: c_int, tag: c_int, comm: Comm, flag: Out<c_int>, status: Out<Status>) {
+        check(comm)?;
+        let (flag, tag) = (given(flag)?, tag_of(tag)?);
+        let found = match source_of(source)? {
+            Some(source) => world()?.iprobe(source, tag)?.map(received),
+            None => Some(Status::PROC_NULL),
+        };
+        flag.set(found.is_some().into());
+        if let Some(found) = found {
+            store(found, status);
+        }
+        Ok(())
+    }
+
     fn MPI_Get_count(status: Out<Status>, datatype: Datatype, count: Out<c_int>) {
         let (status, place) = (given(status)?, given(count)?);
         let (bytes, size) = (Status::load_bytes(status), size_of(datatype)? as u64);
@@ -142,19 +166,27 @@ fn irecv(
     comm: Comm,
 ) -> Result<Request, Fault> {
     check(comm)?;
-    let message = buf.bytes(count, datatype)?;
-    let from_tag = match from_tag {
-        MPI_ANY_TAG => ANY_TAG,
-        other => Some(tag(other)?),
-    };
-    let source = match source {
-        MPI_ANY_SOURCE => ANY_SOURCE,
-        other => match rank(other)? {
-            None => return Ok(NOBODY),
-            named => named,
-        },
+    let (message, from_tag) = (buf.bytes(count, datatype)?, tag_of(from_tag)?);
+    let Some(source) = source_of(source)? else {
+        return Ok(NOBODY);
     };
     Ok(handle(world()?.irecv(message, source, from_tag)?))
+}
+
+/// Returns the tag that a receive or a probe wants.
+fn tag_of(wanted: c_int) -> Result<Option<u32>, Fault> {
+    match wanted {
+        MPI_ANY_TAG => Ok(ANY_TAG),
+        other => Ok(Some(tag(other)?)),
+    }
+}
+
+/// Returns the source that a receive or a probe wants; `None` for `MPI_PROC_NULL`.
+fn source_of(wanted: c_int) -> Result<Option<Option<usize>>, Fault> {
+    match wanted {
+        MPI_ANY_SOURCE => Ok(Some(ANY_SOURCE)),
+        other => Ok(rank(other)?.map(Some)),
+    }
 }
 
 fn handle(Begun(ticket): Begun) -> Request {
@@ -180,7 +212,7 @@ fn wait(request: Request, place: Out<Status>) -> Result<(), Fault> {
 }
 
 fn completed(found: Option<pombo_basic::Status>) -> Status {
-    found.map_or(Status::SENT, status)
+    found.map_or(Status::SENT, received)
 }
 
 fn store(status: Status, place: Out<Status>) {

@@ -7,9 +7,9 @@ use core::mem::{ManuallyDrop, MaybeUninit};
 use pombo_basic::{Mpi, MpiHeader, World as Below};
 use pombo_job::{Refusal, log, place_on_one_host};
 use pombo_kernel::aspect::Eager;
-use pombo_kernel::channel::{Channel, ChannelError, Event};
+use pombo_kernel::channel::Channel;
 use pombo_kernel::matching::Linear;
-use pombo_kernel::{Capacities, Composition, Peer};
+use pombo_kernel::{Capacities, Composition};
 use pombo_mpi::error::Class;
 use pombo_mpi::message_header::EAGER;
 use pombo_netdrivers::HeapCells;
@@ -43,7 +43,7 @@ impl Channel for Kept {
 }
 
 /// Where the process is.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Before,
     Inside,

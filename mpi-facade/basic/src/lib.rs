@@ -21,7 +21,7 @@ pub use pombo_collective::{Combining, Operator, SharedBytes, SharedMemory};
 use header::{COLLECTIVE, MpiPattern, POINT_TO_POINT};
 use pombo_collective::topology::{Complete, Topology, Tree};
 use pombo_collective::{Blocks, CommCall, NoOperator, OperationBuffers, Step, broadcast, reduce};
-use pombo_kernel::{Channel, Communicator, Completed, Config, Loan, Peer, Ticket};
+use pombo_kernel::{Channel, Communicator, Completed, Config, Envelope, Loan, Peer, Ticket};
 
 /// `MPI_ANY_SOURCE`.
 pub const ANY_SOURCE: Option<usize> = None;
@@ -91,6 +91,14 @@ impl From<pombo_kernel::Error> for Error {
             Below::UnknownTicket => Error::NoSuchRequest,
             _ => Error::Channel,
         }
+    }
+}
+
+fn status<C: Config>(envelope: Envelope<MpiHeader, C>) -> Status {
+    Status {
+        source: envelope.peer().index(),
+        tag: envelope.header().tag.get(),
+        bytes: envelope.len(),
     }
 }
 
@@ -231,12 +239,40 @@ impl<'buf, L: Channel, C: Config> Mpi<'buf, L, C> {
             return Ok(None);
         };
         done.outcome?;
-        let status = done.envelope.filter(|_| matches!(done.loan, Loan::Received(_)));
-        Ok(Some(status.map(|envelope| Status {
-            source: envelope.peer().index(),
-            tag: envelope.header().tag.get(),
-            bytes: envelope.len(),
-        })))
+        let envelope = done.envelope.filter(|_| matches!(done.loan, Loan::Received(_)));
+        Ok(Some(envelope.map(status)))
+    }
+
+    /// `MPI_Iprobe`: returns the status of the first message that such a receive would get, if it has arrived.
+    ///
+    /// # Errors
+    /// There is no such rank, or it is gone.
+    pub fn iprobe(
+        &mut self,
+        source: Option<usize>,
+        tag: Option<u32>,
+    ) -> Result<Option<Status>, Error> {
+        let source = source.map(|source| self.peer(source)).transpose()?;
+        self.world.check_messages()?;
+        let found = self.world.probe(MpiPattern::new(POINT_TO_POINT, source, tag))?;
+        Ok(found.map(status))
+    }
+
+    /// `MPI_Probe`: waits for such a message.
+    ///
+    /// # Errors
+    /// As [`Mpi::iprobe`], or no rank is left that could send.
+    pub fn probe(&mut self, source: Option<usize>, tag: Option<u32>) -> Result<Status, Error> {
+        let mut idle = 0;
+        loop {
+            if let Some(found) = self.iprobe(source, tag)? {
+                return Ok(found);
+            }
+            if self.is_left_alone() {
+                return self.iprobe(source, tag)?.ok_or(Error::NoSender);
+            }
+            self.world.progress_or_wait(&mut idle)?;
+        }
     }
 
     /// Returns whether all other ranks are gone, and there were some.
@@ -288,8 +324,8 @@ impl<'buf, L: Channel, C: Config> Mpi<'buf, L, C> {
         self.run(broadcast(self.tree(root), 1), buffers, NoOperator)
     }
 
-    /// `MPI_Reduce`, of an operation that commutes: the root's `output` gets the result. `scratch` has twice the bytes of
-    /// `input`.
+    /// `MPI_Reduce`, of an operation that commutes: the root's `output` gets the result, and may be its `input`. `scratch` has
+    /// twice the bytes of `input`.
     ///
     /// # Errors
     /// As [`Mpi::bcast`], or [`Error::NoMemory`].
