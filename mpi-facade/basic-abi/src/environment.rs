@@ -10,7 +10,26 @@ use pombo_mpi::c_arguments::TextRoom;
 use pombo_mpi::constants::*;
 use pombo_mpi::error::Class;
 
+/// What a slot of the kernel's queues takes, for `pombo size`; no program carries it.
+#[used]
+static SLOT_BYTES: [u64; 2] = [world::SLOT_BYTES[0] as u64, world::SLOT_BYTES[1] as u64];
+
 mpi! {
+    fn MPI_Get_version(version: Out<c_int>, subversion: Out<c_int>) {
+        given(version)?.set(MPI_VERSION);
+        given(subversion)?.set(MPI_SUBVERSION);
+        Ok(())
+    }
+
+    fn MPI_Get_library_version(
+        version: Out<TextRoom<{ MPI_MAX_LIBRARY_VERSION_STRING as usize }>>,
+        resultlen: Out<c_int>,
+    ) {
+        let (version, resultlen) = (given(version)?, given(resultlen)?);
+        resultlen.set(version.set_text(LIBRARY_VERSION.as_bytes()));
+        Ok(())
+    }
+
     fn MPI_Init(_argc: *mut c_int, _argv: *mut c_void) {
         world::begin()
     }

@@ -8,6 +8,7 @@ use pombo_basic::{Mpi, MpiHeader, World as Below};
 use pombo_job::{Refusal, log, place_on_one_host};
 use pombo_kernel::aspect::Eager;
 use pombo_kernel::channel::Channel;
+use pombo_kernel::facade::slot_bytes;
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{Capacities, Composition};
 use pombo_mpi::error::Class;
@@ -25,6 +26,8 @@ const POOL: usize = 512;
 
 /// Short lengths, no rendezvous, a list that is searched in order, tables in place.
 type Basic = Composition<U32, Eager, Linear, HeapCells, Capacities<REQUESTS, POOL, EAGER, RANKS>>;
+/// Bytes of a slot of an operation under way, and of one of a message without a receive.
+pub(crate) const SLOT_BYTES: [usize; 2] = slot_bytes::<MpiHeader, Basic>();
 pub(crate) type World = Mpi<'static, Kept, Basic>;
 
 /// The fingerprint of ranks that use rings alone: it differs from all of the kernel's compositions over other channels.

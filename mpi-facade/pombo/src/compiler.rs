@@ -226,11 +226,13 @@ fn told(words: &str) -> Result<Told, Error> {
             "hosts" => told.hosts = true,
             "diagnostics" => told.diagnostics = true,
             _ => {
-                return Err(Error::Value {
+                let longest = word.strip_prefix("longest=");
+                let bytes = longest.and_then(|bytes| bytes.parse().ok());
+                told.longest = Some(bytes.ok_or_else(|| Error::Value {
                     what: "--minimal",
                     given: word.to_owned(),
-                    want: "hosts, diagnostics, both with a comma between, or nothing",
-                });
+                    want: "hosts, diagnostics, longest=BYTES, several with commas between, or nothing",
+                })?);
             }
         }
     }
