@@ -387,6 +387,29 @@ fn what_no_file_tells() {
     assert!(outcome.out.contains("rendezvous = true"), "{outcome:?}");
     let short = configure(&["--emit", "features", "--longest", "8192"], &[&file]);
     assert_eq!(short.out.trim_end(), "", "{short:?}");
+    for (name, longest, because) in [
+        (
+            "bytes.c",
+            "8192",
+            "basic         yes        --longest says 8192 bytes, and all calls are in it",
+        ),
+        (
+            "bytes.c",
+            "8193",
+            "basic         no         --longest says 8193 bytes, more than 8192",
+        ),
+        ("barrier.c", "0", "basic         yes        "),
+        ("synchronous.c", "1", "basic         no         MPI_Ssend, "),
+        ("ints.c", "4", "basic         yes        "),
+    ] {
+        let outcome = configure(&["--longest", longest], &[&source(name)]);
+        assert!(
+            outcome.out.contains(because),
+            "{name} {longest}: {outcome:?}"
+        );
+    }
+    let command = configure(&["--emit", "command", "--longest", "8"], &[&file]);
+    assert!(command.out.contains("-p pombo-basic-abi "), "{command:?}");
 }
 
 #[test]

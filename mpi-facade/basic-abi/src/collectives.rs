@@ -1,7 +1,7 @@
 //! Collective communication. Source: MPI 5.0, sections 6.3, 6.4 and 6.9. Longer data goes in pieces of one message.
 
 use crate::arguments::{Buffer, check, size_of};
-use crate::errors::Fault;
+use crate::errors::FatalError;
 use crate::world::{World, world};
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
@@ -66,11 +66,11 @@ mpi! {
 /// Bytes of a piece, which every item's size divides.
 const PIECE: usize = EAGER;
 
-fn root_of(root: c_int) -> Result<usize, Fault> {
-    usize::try_from(root).map_err(|_| Fault::Root)
+fn root_of(root: c_int) -> Result<usize, FatalError> {
+    usize::try_from(root).map_err(|_| FatalError::Root)
 }
 
-fn bcast(world: &mut World, data: SharedBytes<'static>, root: usize) -> Result<(), Fault> {
+fn bcast(world: &mut World, data: SharedBytes<'static>, root: usize) -> Result<(), FatalError> {
     for at in (0..data.len().max(1)).step_by(PIECE) {
         world.bcast(data.part(at, at + PIECE), root)?;
     }
@@ -83,7 +83,7 @@ fn reduce(
     output: SharedBytes<'static>,
     reduction: Reduction,
     root: usize,
-) -> Result<(), Fault> {
+) -> Result<(), FatalError> {
     for at in (0..input.len().max(1)).step_by(PIECE) {
         let (from, into) = (input.part(at, at + PIECE), output.part(at, at + PIECE));
         world.reduce(from, into, scratch(), reduction, root)?;
@@ -111,7 +111,7 @@ struct Reduction {
 }
 
 impl Reduction {
-    fn of(op: Op, datatype: Datatype) -> Result<Self, Fault> {
+    fn of(op: Op, datatype: Datatype) -> Result<Self, FatalError> {
         let combine = match datatype {
             MPI_INT | MPI_INT32_T => combine::<i32>(op),
             MPI_LONG | MPI_LONG_LONG | MPI_INT64_T => combine::<i64>(op),
@@ -121,7 +121,7 @@ impl Reduction {
         };
         size_of(datatype)?;
         Ok(Reduction {
-            combine: combine.ok_or(Fault::Op)?,
+            combine: combine.ok_or(FatalError::Op)?,
         })
     }
 }

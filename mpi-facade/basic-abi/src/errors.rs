@@ -8,36 +8,36 @@ use pombo_job::process;
 use pombo_mpi::error::Class;
 
 /// Defines the errors: the class and the text of each.
-macro_rules! faults {
-    ($($fault:ident: $class:ident, $text:literal;)*) => {
+macro_rules! fatal_errors {
+    ($($name:ident: $class:ident, $text:literal;)*) => {
         /// Why a call failed.
         #[derive(Clone, Copy, PartialEq)]
         #[repr(u8)]
-        pub(crate) enum Fault {
-            $($fault,)*
+        pub(crate) enum FatalError {
+            $($name,)*
             /// This rank is gone.
             PeerLost(u16),
         }
 
-        impl Fault {
+        impl FatalError {
             fn class(self) -> Class {
                 match self {
-                    $(Fault::$fault => Class::$class,)*
-                    Fault::PeerLost(_) => Class::ProcAborted,
+                    $(FatalError::$name => Class::$class,)*
+                    FatalError::PeerLost(_) => Class::ProcAborted,
                 }
             }
 
             fn text(self) -> &'static str {
                 match self {
-                    $(Fault::$fault => $text,)*
-                    Fault::PeerLost(_) => "ended is rank ",
+                    $(FatalError::$name => $text,)*
+                    FatalError::PeerLost(_) => "ended is rank ",
                 }
             }
         }
     };
 }
 
-faults! {
+fatal_errors! {
     Phase: Other, "call it between MPI_Init and MPI_Finalize, and MPI_Init once";
     Ranks: Other, "this program has at most 64 ranks";
     Comm: Comm, "this program has MPI_COMM_WORLD alone";
@@ -57,17 +57,17 @@ faults! {
     Channel: Other, "the memory of the job is corrupt";
 }
 
-impl From<Error> for Fault {
+impl From<Error> for FatalError {
     fn from(error: Error) -> Self {
         match error {
-            Error::NoSuchRank => Fault::Rank,
-            Error::NoSender => Fault::NoSender,
-            Error::PeerLost(peer) => Fault::PeerLost(peer.0),
-            Error::Truncated => Fault::Truncated,
-            Error::TooLong => Fault::TooLong,
-            Error::Full => Fault::Full,
-            Error::NoSuchRequest => Fault::Request,
-            _ => Fault::Channel,
+            Error::NoSuchRank => FatalError::Rank,
+            Error::NoSender => FatalError::NoSender,
+            Error::PeerLost(peer) => FatalError::PeerLost(peer.0),
+            Error::Truncated => FatalError::Truncated,
+            Error::TooLong => FatalError::TooLong,
+            Error::Full => FatalError::Full,
+            Error::NoSuchRequest => FatalError::Request,
+            _ => FatalError::Channel,
         }
     }
 }
@@ -75,18 +75,19 @@ impl From<Error> for Fault {
 /// Begins a line about this rank.
 pub(crate) fn line() -> LogLine {
     let mut line = LogLine::new();
-    line.put("pombo: rank ").put_number(pombo_job::rank() as i64);
+    line.put("pombo: rank ")
+        .put_number(pombo_job::rank() as i64);
     line
 }
 
 /// Ends the program with the error of a function.
 #[cold]
 #[inline(never)]
-pub(crate) fn end(function: &str, fault: Fault) -> ! {
-    let (mut line, class) = (line(), fault.class() as i32);
+pub(crate) fn end(function: &str, error: FatalError) -> ! {
+    let (mut line, class) = (line(), error.class() as i32);
     line.put(": fatal error in ").put(function).put(": class ");
-    line.put_number(class).put(": ").put(fault.text());
-    if let Fault::PeerLost(rank) = fault {
+    line.put_number(class).put(": ").put(error.text());
+    if let FatalError::PeerLost(rank) = error {
         line.put_number(first_lost(rank));
     }
     log::error(&line);

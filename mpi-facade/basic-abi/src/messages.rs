@@ -1,10 +1,10 @@
 //! Point-to-point communication. Source: MPI 5.0, sections 3.2, 3.7, 3.8 and 3.10.
 
 use crate::arguments::{Buffer, Out, check, given, rank, received, size_of, tag};
-use crate::errors::Fault;
+use crate::errors::FatalError;
 use crate::world::world;
 use core::ffi::c_int;
-use pombo_basic::{ANY_SOURCE, ANY_TAG, Request as Begun};
+use pombo_basic::{ANY_SOURCE, ANY_TAG, Request as Posted};
 use pombo_kernel::Ticket;
 use pombo_mpi::constants::*;
 use pombo_mpi::status::Status;
@@ -84,7 +84,7 @@ mpi! {
         let (place, flag) = (given(request)?, given(flag)?);
         let done = match ticket(place.get()) {
             Err(status) => Some(status),
-            Ok(begun) => world()?.test(begun)?.map(completed),
+            Ok(posted) => world()?.test(posted)?.map(completed),
         };
         flag.set(done.is_some().into());
         if let Some(done) = done {
@@ -148,7 +148,7 @@ fn isend(
     dest: c_int,
     to_tag: c_int,
     comm: Comm,
-) -> Result<Request, Fault> {
+) -> Result<Request, FatalError> {
     check(comm)?;
     let (message, to_tag) = (buf.bytes(count, datatype)?, tag(to_tag)?);
     let Some(dest) = rank(dest)? else {
@@ -164,7 +164,7 @@ fn irecv(
     source: c_int,
     from_tag: c_int,
     comm: Comm,
-) -> Result<Request, Fault> {
+) -> Result<Request, FatalError> {
     check(comm)?;
     let (message, from_tag) = (buf.bytes(count, datatype)?, tag_of(from_tag)?);
     let Some(source) = source_of(source)? else {
@@ -174,7 +174,7 @@ fn irecv(
 }
 
 /// Returns the tag that a receive or a probe wants.
-fn tag_of(wanted: c_int) -> Result<Option<u32>, Fault> {
+fn tag_of(wanted: c_int) -> Result<Option<u32>, FatalError> {
     match wanted {
         MPI_ANY_TAG => Ok(ANY_TAG),
         other => Ok(Some(tag(other)?)),
@@ -182,30 +182,30 @@ fn tag_of(wanted: c_int) -> Result<Option<u32>, Fault> {
 }
 
 /// Returns the source that a receive or a probe wants; `None` for `MPI_PROC_NULL`.
-fn source_of(wanted: c_int) -> Result<Option<Option<usize>>, Fault> {
+fn source_of(wanted: c_int) -> Result<Option<Option<usize>>, FatalError> {
     match wanted {
         MPI_ANY_SOURCE => Ok(Some(ANY_SOURCE)),
         other => Ok(rank(other)?.map(Some)),
     }
 }
 
-fn handle(Begun(ticket): Begun) -> Request {
+fn handle(Posted(ticket): Posted) -> Request {
     Request(ticket.to_bits() as usize)
 }
 
 /// Returns the operation of a request, or the status of one that is complete by itself.
-fn ticket(request: Request) -> Result<Begun, Status> {
+fn ticket(request: Request) -> Result<Posted, Status> {
     match request {
         MPI_REQUEST_NULL => Err(Status::EMPTY),
         NOBODY => Err(Status::PROC_NULL),
-        Request(bits) => Ok(Begun(Ticket::from_bits(bits as u64))),
+        Request(bits) => Ok(Posted(Ticket::from_bits(bits as u64))),
     }
 }
 
-fn wait(request: Request, place: Out<Status>) -> Result<(), Fault> {
+fn wait(request: Request, place: Out<Status>) -> Result<(), FatalError> {
     let done = match ticket(request) {
         Err(status) => status,
-        Ok(begun) => completed(world()?.wait(begun)?),
+        Ok(posted) => completed(world()?.wait(posted)?),
     };
     store(done, place);
     Ok(())

@@ -1,6 +1,6 @@
 //! The rank of this process between `MPI_Init` and `MPI_Finalize`. All functions that communicate take it from here.
 
-use crate::errors::{Fault, exit, line};
+use crate::errors::{FatalError, exit, line};
 use core::cell::{Cell, UnsafeCell};
 use core::ffi::c_int;
 use core::mem::{ManuallyDrop, MaybeUninit};
@@ -73,20 +73,20 @@ pub(crate) fn phase() -> Phase {
 }
 
 /// Returns the world.
-pub(crate) fn world() -> Result<&'static mut World, Fault> {
+pub(crate) fn world() -> Result<&'static mut World, FatalError> {
     match phase() {
         // SAFETY: it was filled before the phase began. One thread at a time calls MPI, as it was granted, and no function of
         // MPI calls another one of them or a function of the program, so no other reference is in use.
         Phase::Inside => Ok(unsafe { (*GLOBAL.world.get()).assume_init_mut() }),
-        _ => Err(Fault::Phase),
+        _ => Err(FatalError::Phase),
     }
 }
 
 /// Joins the world that the environment names.
 #[cold]
-pub(crate) fn begin() -> Result<(), Fault> {
+pub(crate) fn begin() -> Result<(), FatalError> {
     if phase() != Phase::Before {
-        return Err(Fault::Phase);
+        return Err(FatalError::Phase);
     }
     let channel = attach().unwrap_or_else(|refusal| {
         let mut line = line();
@@ -98,7 +98,7 @@ pub(crate) fn begin() -> Result<(), Fault> {
         exit(Class::Other as c_int)
     });
     let Ok(below) = Below::new(Kept(ManuallyDrop::new(channel))) else {
-        return Err(Fault::Ranks);
+        return Err(FatalError::Ranks);
     };
     // SAFETY: nobody has a reference before the phase begins.
     unsafe { (*GLOBAL.world.get()).write(Mpi::init(below)) };
@@ -113,7 +113,7 @@ fn attach() -> Result<Rings, Refusal> {
 
 /// Waits for all ranks and ends the world. Its memory stays until the process ends.
 #[cold]
-pub(crate) fn finalize() -> Result<(), Fault> {
+pub(crate) fn finalize() -> Result<(), FatalError> {
     let world = world()?;
     world.finalize()?;
     world.channel_mut().0.finish();

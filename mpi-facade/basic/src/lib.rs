@@ -203,7 +203,9 @@ impl<'buf, L: Channel, C: Config> Mpi<'buf, L, C> {
         tag: Option<u32>,
     ) -> Result<Request, Error> {
         let source = source.map(|source| self.peer(source)).transpose()?;
-        let posted = self.world.irecv(MpiPattern::new(context, source, tag), into);
+        let posted = self
+            .world
+            .irecv(MpiPattern::new(context, source, tag), into);
         Ok(Request(posted.map_err(|refused| refused.error)?))
     }
 
@@ -239,7 +241,9 @@ impl<'buf, L: Channel, C: Config> Mpi<'buf, L, C> {
             return Ok(None);
         };
         done.outcome?;
-        let envelope = done.envelope.filter(|_| matches!(done.loan, Loan::Received(_)));
+        let envelope = done
+            .envelope
+            .filter(|_| matches!(done.loan, Loan::Received(_)));
         Ok(Some(envelope.map(status)))
     }
 
@@ -254,7 +258,9 @@ impl<'buf, L: Channel, C: Config> Mpi<'buf, L, C> {
     ) -> Result<Option<Status>, Error> {
         let source = source.map(|source| self.peer(source)).transpose()?;
         self.world.check_messages()?;
-        let found = self.world.probe(MpiPattern::new(POINT_TO_POINT, source, tag))?;
+        let found = self
+            .world
+            .probe(MpiPattern::new(POINT_TO_POINT, source, tag))?;
         Ok(found.map(status))
     }
 

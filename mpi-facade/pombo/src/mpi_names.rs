@@ -52,7 +52,9 @@ pub(crate) fn is_basic(function: &str) -> bool {
 
 /// Returns whether a constant is a reduction operation.
 pub(crate) fn is_operation(constant: &str) -> bool {
-    let line = |line: &&str| line.starts_with(&format!("#define {constant} ")) && line.contains("((MPI_Op)");
+    let line = |line: &&str| {
+        line.starts_with(&format!("#define {constant} ")) && line.contains("((MPI_Op)")
+    };
     HEADER.lines().any(|each| line(&each))
 }
 
@@ -87,7 +89,9 @@ fn is_inline(base: &str) -> bool {
 fn constant(line: &str) -> Option<&str> {
     let (name, value) = line.strip_prefix("#define ")?.split_once(' ')?;
     let value = value.trim_start();
-    let is_one = ["((MPI_Datatype)", "((MPI_Op)"].iter().any(|of| value.starts_with(of));
+    let is_one = ["((MPI_Datatype)", "((MPI_Op)"]
+        .iter()
+        .any(|of| value.starts_with(of));
     (is_one || OTHERS.contains(&name)).then_some(name)
 }
 

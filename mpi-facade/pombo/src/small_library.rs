@@ -143,6 +143,10 @@ mod tests {
         assert!(words.ends_with(
             "--target-dir target/x -- -C relocation-model=static -C llvm-args=-inline-threshold=10"
         ));
-        assert!(cargo_words(&ABI, "a,b", "x").join(" ").contains("--features a,b"));
+        assert!(
+            cargo_words(&ABI, "a,b", "x")
+                .join(" ")
+                .contains("--features a,b")
+        );
     }
 }

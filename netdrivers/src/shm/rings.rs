@@ -23,7 +23,7 @@ use core::time::Duration;
 
 /// One rank's channel over rings alone. All ranks of the segment must use this type: their fingerprint has to differ from
 /// that of ranks which attach as [`Shm`](super::Shm). Another process must report the deaths of ranks
-/// ([`Segment::mark_dead`]); a rank that is dropped without [`Rings::finish`] is alive until then.
+/// ([`Segment::mark_dead`]). If it is dropped without [`Rings::finish`], the rank counts as dead.
 pub struct Rings {
     me: Peer,
     park: Futex,
@@ -79,9 +79,13 @@ impl Rings {
 
     /// Detaches in good order: the peers still get what was sent, and sends fail from now on.
     pub fn finish(&mut self) {
-        let me = self.me.index();
-        self.segment.transition(me, RankState::Attached, RankState::Finished);
+        self.leave(RankState::Finished);
         self.pairs.iter_mut().for_each(|pair| pair.is_closed = true);
+    }
+
+    fn leave(&self, state: RankState) {
+        let me = self.me.index();
+        self.segment.transition(me, RankState::Attached, state);
     }
 
     /// Returns the segment, for the states of the other ranks.
@@ -154,12 +158,7 @@ impl Channel for Rings {
         self.segment.frame_limit()
     }
 
-    fn try_send(
-        &mut self,
-        to: Peer,
-        _: Cookie,
-        parts: &[Part<'_>],
-    ) -> Result<Sent, ChannelError> {
+    fn try_send(&mut self, to: Peer, _: Cookie, parts: &[Part<'_>]) -> Result<Sent, ChannelError> {
         self.refresh();
         let (index, len, limit) = (to.index(), Part::total(parts), self.segment.frame_limit());
         if len > limit {
@@ -191,7 +190,10 @@ impl Channel for Rings {
         Ok(Sent::Done)
     }
 
-    fn poll(&mut self, mut f: impl FnMut(Event<ContiguousFrame<'_>>)) -> Result<bool, ChannelError> {
+    fn poll(
+        &mut self,
+        mut f: impl FnMut(Event<ContiguousFrame<'_>>),
+    ) -> Result<bool, ChannelError> {
         self.refresh();
         let mut any = false;
         for index in 0..self.pairs.len() {
@@ -239,5 +241,11 @@ impl Channel for Rings {
 
     fn now(&self) -> u64 {
         wait::now()
+    }
+}
+
+impl Drop for Rings {
+    fn drop(&mut self) {
+        self.leave(RankState::Dead);
     }
 }

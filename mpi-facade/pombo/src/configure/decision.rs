@@ -319,7 +319,10 @@ impl Reader<'_> {
         let cause = cause.or_else(|| {
             let call = self.0.of(Kind::Call).find(has_more);
             let call = call.or_else(|| self.call(Need::Leaves));
-            Some(call.or_else(|| self.0.of(Kind::Constant).find(lacks))?.to_string())
+            Some(
+                call.or_else(|| self.0.of(Kind::Constant).find(lacks))?
+                    .to_string(),
+            )
         });
         let datatypes = self.datatypes();
         if let Some(cause) = cause {
@@ -332,11 +335,15 @@ impl Reader<'_> {
             _ if told.hosts || told.heterogeneous || told.diagnostics => {
                 no("it is for one host, without sentences")
             }
-            Some(longest) if longest <= eager => {
-                yes(format!("--longest says {longest} bytes, and all calls are in it"))
-            }
-            Some(longest) => no(&format!("--longest says {longest} bytes, more than {eager}")),
-            None => no(&format!("no file tells how long messages are; --longest if at most {eager} bytes")),
+            Some(longest) if longest <= eager => yes(format!(
+                "--longest says {longest} bytes, and all calls are in it"
+            )),
+            Some(longest) => no(&format!(
+                "--longest says {longest} bytes, more than {eager}"
+            )),
+            None => no(&format!(
+                "no file tells how long messages are; --longest if at most {eager} bytes"
+            )),
         }
     }
 

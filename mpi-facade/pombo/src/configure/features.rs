@@ -101,7 +101,9 @@ mod tests {
         assert!(command(&base).contains("--no-default-features --target-dir target/pombo/base "));
         let whole = composition(&["MPI_Send", "MPI_Irecv"], None);
         assert_eq!(name(&whole), "rendezvous+fast-paths");
-        assert!(command(&whole).contains("--features rendezvous,fast-paths --target-dir target/pombo/rendezvous+fast-paths "));
+        assert!(command(&whole).contains(
+            "--features rendezvous,fast-paths --target-dir target/pombo/rendezvous+fast-paths "
+        ));
         let basic = composition(&["MPI_Send", "MPI_Irecv"], Some(8192));
         assert_eq!(name(&basic), "basic");
         assert!(command(&basic).contains("-p pombo-basic-abi --lib"));

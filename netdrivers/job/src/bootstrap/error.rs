@@ -1,6 +1,5 @@
 //! Errors of joining a job, and what to do about them.
 
-use super::one_host::AROUND;
 use super::byte_order::{BIG_ENDIAN, byte_order};
 #[cfg(feature = "hosts")]
 use super::raw_unavailable::RawUnavailable;
@@ -172,6 +171,12 @@ pub enum JobError {
     },
 }
 
+/// What is said around the reason of [`JobError::OneHost`].
+pub(super) const ONE_HOST: [&str; 2] = [
+    "this program was linked for one host, but ",
+    ": start it on one host by the mpirun of Pombo, or link it against the whole library",
+];
+
 /// What [`JobError::ForeignLauncher`] says around the launcher to use.
 const FOREIGN: [&str; 2] = [
     ", so several ranks cannot find each other: use ",
@@ -214,7 +219,7 @@ impl fmt::Display for JobError {
             Self::ForeignLauncher { by, instead } => {
                 write!(f, "{by}{}{instead}{}", FOREIGN[0], FOREIGN[1])
             }
-            Self::OneHost { because } => write!(f, "{}{because}{}", AROUND[0], AROUND[1]),
+            Self::OneHost { because } => write!(f, "{}{because}{}", ONE_HOST[0], ONE_HOST[1]),
             Self::BusinessCard { rank, got } => write!(
                 f,
                 "rank {rank} says '{got}' of itself: use the same version of Pombo on every host"
@@ -311,7 +316,7 @@ impl JobError {
     pub fn write_brief(&self, line: &mut LogLine) {
         match self {
             Self::Variable { name, must, .. } => line.put(name).put(" must be ").put(must),
-            Self::OneHost { because } => line.put(AROUND[0]).put(because).put(AROUND[1]),
+            Self::OneHost { because } => line.put(ONE_HOST[0]).put(because).put(ONE_HOST[1]),
             #[cfg(feature = "launchers")]
             Self::ForeignLauncher { by, instead } => {
                 line.put(by).put(FOREIGN[0]).put(instead).put(FOREIGN[1])

@@ -3,6 +3,7 @@
 //! mistake. Without launchers `bootstrap` has it in place of the exchange between ranks; programs that are to be as small as
 //! possible call it themselves.
 
+use super::error::ONE_HOST;
 use super::unsupported_launcher;
 #[cfg(not(feature = "launchers"))]
 use super::{Bootstrapped, JobError, JoinError, processor};
@@ -19,12 +20,6 @@ use pombo_netdrivers::shm::{Segment, ShmError};
 #[cfg(not(feature = "launchers"))]
 use pombo_netdrivers::tuning::FAST_PATHS;
 
-/// What is said around the reason of a refusal.
-pub(crate) const AROUND: [&str; 2] = [
-    "this program was linked for one host, but ",
-    ": start it on one host by the mpirun of Pombo, or link it against the whole library",
-];
-
 /// Why a program that was linked for one host does not start.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal(&'static str);
@@ -32,7 +27,7 @@ pub struct Refusal(&'static str);
 impl Refusal {
     /// Returns the three parts of the message.
     pub const fn text(self) -> [&'static str; 3] {
-        [AROUND[0], self.0, AROUND[1]]
+        [ONE_HOST[0], self.0, ONE_HOST[1]]
     }
 }
 
@@ -50,7 +45,9 @@ impl From<ShmError> for Refusal {
                 "the launcher's descriptor is closed: whatever starts the program has to leave it open"
             }
             ShmError::System { .. } => "the system refuses its memory",
-            _ => "the launcher's memory is that of another job, version or composition of the library",
+            _ => {
+                "the launcher's memory is that of another job, version or composition of the library"
+            }
         })
     }
 }

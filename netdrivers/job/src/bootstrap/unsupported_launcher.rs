@@ -55,7 +55,10 @@ pub(super) struct Found {
     /// What it has done.
     pub(super) by: &'static str,
     /// The launcher to use instead.
-    #[cfg_attr(not(feature = "launchers"), expect(dead_code, reason = "such a program has one to use"))]
+    #[cfg_attr(
+        not(feature = "launchers"),
+        expect(dead_code, reason = "such a program has one to use")
+    )]
     pub(super) instead: &'static str,
 }
 
@@ -73,7 +76,9 @@ pub(super) fn refuse() -> Result<(), JobError> {
 #[cold]
 pub(super) fn find() -> Option<Found> {
     let several = |launcher: &&UnsupportedLauncher| launcher.ranks().is_some_and(|ranks| ranks > 1);
-    if let Some(UnsupportedLauncher { by, instead, .. }) = [SLURM, OPEN_MPI, PMI].iter().find(several) {
+    if let Some(UnsupportedLauncher { by, instead, .. }) =
+        [SLURM, OPEN_MPI, PMI].iter().find(several)
+    {
         return Some(Found { by, instead });
     }
     let is_set = |name: &CStr| variable(name).is_some();
