@@ -73,6 +73,28 @@ fn short_messages_pass_with_little_room() {
     }
 }
 
+/// `pombo configure` decides by the list of the smallest library's functions.
+#[test]
+fn the_list_of_the_smallest_library_is_complete() {
+    let (directory, outcome) = measured();
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    let symbols = finish(
+        Command::new("nm")
+            .args(["--defined-only", "--format=just-symbols"])
+            .arg(directory.join("basic.a")),
+    );
+    let of = |prefix: &str| {
+        let names = symbols.out.lines().filter(|name| name.starts_with(prefix));
+        let mut names: Vec<&str> = names.map(|name| &name[prefix.len()..]).collect();
+        names.sort_unstable();
+        names
+    };
+    let listed = include_str!("../mpi-facade/basic-abi/exports.txt").lines();
+    let listed: Vec<&str> = listed.map(|name| &name["MPI_".len()..]).collect();
+    assert_eq!(of("MPI_"), listed);
+    assert_eq!(of("PMPI_"), listed);
+}
+
 /// The smallest library keeps messages in order and gets collective data right, alone and among many; programs that were
 /// not written for it come through too.
 #[test]

@@ -387,29 +387,34 @@ fn what_no_file_tells() {
     assert!(outcome.out.contains("rendezvous = true"), "{outcome:?}");
     let short = configure(&["--emit", "features", "--longest", "8192"], &[&file]);
     assert_eq!(short.out.trim_end(), "", "{short:?}");
-    for (name, longest, because) in [
-        (
-            "bytes.c",
-            "8192",
-            "basic         yes        --longest says 8192 bytes, and all calls are in it",
-        ),
-        (
-            "bytes.c",
-            "8193",
-            "basic         no         --longest says 8193 bytes, more than 8192",
-        ),
-        ("barrier.c", "0", "basic         yes        "),
-        ("synchronous.c", "1", "basic         no         MPI_Ssend, "),
-        ("ints.c", "4", "basic         yes        "),
+}
+
+/// The smallest library serves a program whose calls are all in it and whose messages are short; else the cause is told.
+#[test]
+fn the_smallest_library_by_calls_and_lengths() {
+    let ping_pong = repository("mpi-facade/pombo/src/size/ping_pong.c");
+    for (file, longest, because) in [
+        (&ping_pong, "8192", "yes        --longest says 8192 bytes"),
+        (&ping_pong, "8193", "no         --longest says 8193 bytes"),
+        (&source("barrier.c"), "0", "yes        "),
+        (&source("bytes.c"), "8", "no         MPI_COMM_SELF, "),
+        (&source("synchronous.c"), "1", "no         MPI_Ssend, "),
+        (&source("reduced_bytes.c"), "1", "no         MPI_"),
     ] {
-        let outcome = configure(&["--longest", longest], &[&source(name)]);
-        assert!(
-            outcome.out.contains(because),
-            "{name} {longest}: {outcome:?}"
-        );
+        let outcome = configure(&["--longest", longest], &[file]);
+        let line = format!("basic         {because}");
+        assert!(outcome.out.starts_with(&line), "{line}: {outcome:?}");
     }
-    let command = configure(&["--emit", "command", "--longest", "8"], &[&file]);
+    let untold = configure(&[], &[&ping_pong]);
+    let because = "basic         no         no file tells how long messages are";
+    assert!(untold.out.starts_with(because), "{untold:?}");
+    let command = configure(&["--emit", "command", "--longest", "8"], &[&ping_pong]);
     assert!(command.out.contains("-p pombo-basic-abi "), "{command:?}");
+    // A compiler takes it under the name of its directory.
+    let mut mpicc = pombo(["mpicc", "--minimal=longest=8", "-show"]);
+    let shown = finish(mpicc.arg(&ping_pong));
+    let told = shown.out + &shown.err;
+    assert!(told.contains("pombo/basic/libmpi_abi.a"), "{told}");
 }
 
 #[test]
