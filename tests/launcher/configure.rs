@@ -405,9 +405,9 @@ fn the_smallest_library_by_calls_and_lengths() {
         let line = format!("basic         {because}");
         assert!(outcome.out.starts_with(&line), "{line}: {outcome:?}");
     }
-    let untold = configure(&[], &[&ping_pong]);
+    let without_length = configure(&[], &[&ping_pong]);
     let because = "basic         no         no file tells how long messages are";
-    assert!(untold.out.starts_with(because), "{untold:?}");
+    assert!(without_length.out.starts_with(because), "{without_length:?}");
     let command = configure(&["--emit", "command", "--longest", "8"], &[&ping_pong]);
     assert!(command.out.contains("-p pombo-basic-abi "), "{command:?}");
     // A compiler takes it under the name of its directory.
