@@ -407,7 +407,10 @@ fn the_smallest_library_by_calls_and_lengths() {
     }
     let without_length = configure(&[], &[&ping_pong]);
     let because = "basic         no         no file tells how long messages are";
-    assert!(without_length.out.starts_with(because), "{without_length:?}");
+    assert!(
+        without_length.out.starts_with(because),
+        "{without_length:?}"
+    );
     let command = configure(&["--emit", "command", "--longest", "8"], &[&ping_pong]);
     assert!(command.out.contains("-p pombo-basic-abi "), "{command:?}");
     // A compiler takes it under the name of its directory.
