@@ -1,5 +1,6 @@
-//! What a program carries of the C library that was built for one host and point-to-point messages: no more than its
-//! budget, nothing that belongs elsewhere; and it passes the same tests under the same launcher as with the whole library.
+//! What a program carries of the smallest C library, and of the one that was built for one host and point-to-point
+//! messages: no more than its budget, nothing that belongs elsewhere; and it passes the same tests under the same launcher as
+//! with the whole library.
 
 #[path = "launcher/support.rs"]
 #[allow(dead_code, reason = "tests of the launcher use the rest")]
@@ -32,7 +33,7 @@ fn measured() -> &'static (PathBuf, Outcome) {
 fn link(name: &str, composition: &str) -> PathBuf {
     let (directory, outcome) = measured();
     assert_eq!(outcome.code, 0, "{outcome:?}");
-    let program = directory.join(format!("{name}-{composition}"));
+    let program = directory.join(format!("{}-{composition}", name.replace('/', "-")));
     let source = root().join("tests/c").join(name).with_extension("c");
     let mut cc = Command::new("cc");
     cc.args(["-std=c99", "-O1", "-no-pie", "-Wl,--gc-sections", "-I"]);
@@ -58,20 +59,96 @@ fn a_ping_pong_carries_what_it_needs() {
     }
 }
 
-/// Without rendezvous short messages pass, however many; a longer one, or a synchronous one, is an error.
+/// Short messages pass, however many.
 #[test]
-fn short_messages_need_no_rendezvous() {
+fn short_messages_pass_with_little_room() {
+    let program = link("short", "point-to-point");
     for ranks in [2, 3, 4] {
-        for composition in ["basic", "point-to-point"] {
-            let program = link("short", composition);
-            for credit in ["1", "128"] {
-                let mut command = pombo(["run", "-n", &ranks.to_string()]);
-                command.env("POMBO_UNEXPECTED_CREDIT", credit);
-                let run = finish(command.arg(&program));
-                assert_eq!((run.code, &*run.out), (0, "ok short\n"), "{run:?}");
-            }
+        for credit in ["1", "128"] {
+            let mut command = pombo(["run", "-n", &ranks.to_string()]);
+            command.env("POMBO_UNEXPECTED_CREDIT", credit);
+            let run = finish(command.arg(&program));
+            assert_eq!((run.code, &*run.out), (0, "ok short\n"), "{run:?}");
         }
     }
+}
+
+/// `pombo configure` decides by the list of the smallest library's functions.
+#[test]
+fn the_list_of_the_smallest_library_is_complete() {
+    let (directory, outcome) = measured();
+    assert_eq!(outcome.code, 0, "{outcome:?}");
+    let symbols = finish(
+        Command::new("nm")
+            .args(["--defined-only", "--format=just-symbols"])
+            .arg(directory.join("basic.a")),
+    );
+    let of = |prefix: &str| {
+        let names = symbols.out.lines().filter(|name| name.starts_with(prefix));
+        let mut names: Vec<&str> = names.map(|name| &name[prefix.len()..]).collect();
+        names.sort_unstable();
+        names
+    };
+    let listed = include_str!("../mpi-facade/basic-abi/exports.txt").lines();
+    let listed: Vec<&str> = listed.map(|name| &name["MPI_".len()..]).collect();
+    assert_eq!(of("MPI_"), listed);
+    assert_eq!(of("PMPI_"), listed);
+}
+
+/// The smallest library keeps messages in order and gets collective data right, alone and among many; programs that were
+/// not written for it come through too.
+#[test]
+fn the_smallest_library_serves_what_it_has() {
+    let program = link("basic", "basic");
+    for ranks in [1, 2, 3, 16] {
+        let run = finish(pombo(["run", "-n", &ranks.to_string()]).arg(&program));
+        assert_eq!((run.code, &*run.out), (0, "ok basic\n"), "{run:?}");
+    }
+    // Without a launcher it is a world of one.
+    let alone = finish(&mut Command::new(&program));
+    assert_eq!((alone.code, &*alone.out), (0, "ok basic\n"), "{alone:?}");
+    for (name, ranks) in [("profiled", 4), ("miniapps/workers", 4)] {
+        let run = finish(pombo(["run", "-n", &ranks.to_string()]).arg(link(name, "basic")));
+        assert_eq!(run.code, 0, "{run:?}");
+    }
+}
+
+/// What the smallest library cannot do, and what it is not to do, is an error with a name that ends the job.
+#[test]
+fn errors_of_the_smallest_library() {
+    let program = link("basic", "basic");
+    for (call, told) in [
+        ("truncation", "MPI_Recv: class 15"),
+        ("too-long", "messages of at most 8192 bytes"),
+        ("rank", "MPI_Send: class 6"),
+        ("tag", "MPI_Send: class 4"),
+        ("count", "MPI_Send: class 2"),
+        ("datatype", "MPI_Send: class 3"),
+        ("gaps", "MPI_Send: class 3"),
+        ("communicator", "MPI_Send: class 5"),
+        ("buffer", "MPI_Send: class 1"),
+        ("null", "MPI_Comm_rank: class 13"),
+        ("root", "MPI_Bcast: class 8"),
+        ("operation", "MPI_Allreduce: class 10"),
+        ("request", "MPI_Wait: class 7"),
+        ("requests", "at most 256 requests"),
+        ("twice", "MPI_Init: class 16"),
+        ("abort", "rank 0 called MPI_Abort with code 5"),
+        ("dies", "was killed by signal 9"),
+        ("alone", "rank 1"),
+    ] {
+        let run = finish(pombo(["run", "-n", "2"]).arg(&program).arg(call));
+        assert!(run.code != 0 && run.err.contains(told), "{call}: {run:?}");
+        assert!(!run.out.contains("survived"), "{call}: {run:?}");
+    }
+    let crowd = finish(pombo(["run", "-n", "65"]).arg(&program));
+    assert!(crowd.err.contains("at most 64 ranks"), "{crowd:?}");
+    // Ranks of two compositions do not start together.
+    let other = link("short", "point-to-point");
+    let mut both = pombo(["run", "-n", "1"]);
+    let both = finish(both.arg(&program).args([":", "-n", "1"]).arg(other));
+    let told = "another job, version or composition";
+    assert!(both.code != 0 && both.err.contains(told), "{both:?}");
 }
 
 /// A program that uses more of the library carries it, and the same library serves it.
@@ -104,7 +181,6 @@ fn parts_come_by_use() {
 fn what_it_was_not_linked_for_is_refused_by_name() {
     let (directory, outcome) = measured();
     assert_eq!(outcome.code, 0, "{outcome:?}");
-    let program = directory.join("point-to-point");
     for (variables, because) in [
         (
             &[("PMI_FD", "9"), ("PMI_SIZE", "2")][..],
@@ -128,23 +204,37 @@ fn what_it_was_not_linked_for_is_refused_by_name() {
             &[("SLURM_STEP_NUM_TASKS", "2")],
             "srun started this process without PMI-1",
         ),
+        (&[("POMBO_RANK", "first")], "is no number"),
         (
-            &[("POMBO_EAGER_LIMIT", "9000")],
-            "POMBO_EAGER_LIMIT must be",
+            &[
+                ("POMBO_RANK", "0"),
+                ("POMBO_SIZE", "2"),
+                ("POMBO_SHM_FD", "77"),
+            ],
+            "the launcher's descriptor is closed",
         ),
+        (&[("PMIX_RANK", "0")], "a launcher that speaks PMIx"),
     ] {
-        let mut command = Command::new(&program);
-        let run = finish(command.envs(variables.iter().copied()));
-        let told = run.err.contains("cannot join its job") && run.err.contains(because);
-        assert!(run.code != 0 && told, "{variables:?}: {run:?}");
+        for composition in ["basic", "point-to-point"] {
+            let mut command = Command::new(directory.join(composition));
+            let run = finish(command.envs(variables.iter().copied()));
+            let told = run.err.contains("cannot join its job") && run.err.contains(because);
+            assert!(
+                run.code != 0 && told,
+                "{composition} {variables:?}: {run:?}"
+            );
+        }
     }
-    // Alone it is a world of one, as no launcher says otherwise: the program itself wants two ranks.
-    let alone = finish(&mut Command::new(&program));
-    assert_eq!(alone.code, 2, "{alone:?}");
-    assert!(
-        alone.err.contains("rank 0 called MPI_Abort with code 2"),
-        "{alone:?}"
-    );
+    for composition in ["basic", "point-to-point"] {
+        // Alone it is a world of one, as no launcher says otherwise: the program itself wants two ranks.
+        let alone = finish(&mut Command::new(directory.join(composition)));
+        assert_eq!(alone.code, 2, "{alone:?}");
+        let told = "rank 0 called MPI_Abort with code 2";
+        assert!(alone.err.contains(told), "{alone:?}");
+    }
+    let mut command = Command::new(directory.join("point-to-point"));
+    let run = finish(command.env("POMBO_EAGER_LIMIT", "9000"));
+    assert!(run.err.contains("POMBO_EAGER_LIMIT must be"), "{run:?}");
 }
 
 /// A datatype that the library was built without is refused as such.

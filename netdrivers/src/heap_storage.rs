@@ -14,6 +14,16 @@ impl Storage for HeapStorage {
     type Cell<B: Capacity> = HeapCell<B>;
 }
 
+/// The storage policy in which tables stand in place, as with [`Static`](pombo_kernel::aspect::Static), and payloads take
+/// memory of the heap: no code that lets tables grow.
+#[derive(Clone, Copy, Debug)]
+pub struct HeapCells;
+
+impl Storage for HeapCells {
+    type Slice<T, K: Capacity> = K::Inline<T>;
+    type Cell<B: Capacity> = HeapCell<B>;
+}
+
 /// A vector of at most `K::N` items.
 pub struct HeapSlice<T, K>(Vec<T>, PhantomData<K>);
 

@@ -54,7 +54,7 @@ pub use errno::Errno;
 #[cfg(all(feature = "ethernet", target_os = "linux"))]
 pub use ethernet::Ethernet;
 #[cfg(any(feature = "shm", feature = "udp", feature = "fault", test))]
-pub use heap_storage::HeapStorage;
+pub use heap_storage::{HeapCells, HeapStorage};
 #[cfg(all(feature = "shm", target_os = "linux"))]
 pub use loopback::Loopback;
 #[cfg(all(feature = "shm", target_os = "linux"))]

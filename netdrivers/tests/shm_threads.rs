@@ -24,6 +24,29 @@ impl Harness for Threads {
 
 pombo_testing::conformance!(Threads);
 
+/// The suite over rings alone.
+mod rings {
+    use super::*;
+    use pombo_netdrivers::shm::Rings;
+
+    struct Threads;
+
+    impl Harness for Threads {
+        type Channel = Rings;
+
+        fn run(_test: &str, peers: u16, body: fn(Rings)) {
+            let segment = Segment::create(peers.into(), 1).expect("a segment");
+            let attach = |rank| {
+                let segment = Segment::open(segment.fd()).expect("the same segment");
+                Rings::attach(segment, rank, 1).expect("a free rank")
+            };
+            threads((0..peers.into()).map(attach).collect(), body);
+        }
+    }
+
+    pombo_testing::conformance!(Threads);
+}
+
 /// A thread that has several ranks sleeps for all of them: whichever gets a frame answers it.
 #[test]
 fn one_thread_waits_for_several_ranks() {

@@ -389,6 +389,37 @@ fn what_no_file_tells() {
     assert_eq!(short.out.trim_end(), "", "{short:?}");
 }
 
+/// The smallest library serves a program whose calls are all in it and whose messages are short; else the cause is told.
+#[test]
+fn the_smallest_library_by_calls_and_lengths() {
+    let ping_pong = repository("mpi-facade/pombo/src/size/ping_pong.c");
+    for (file, longest, because) in [
+        (&ping_pong, "8192", "yes        --longest says 8192 bytes"),
+        (&ping_pong, "8193", "no         --longest says 8193 bytes"),
+        (&source("barrier.c"), "0", "yes        "),
+        (&source("bytes.c"), "8", "no         MPI_COMM_SELF, "),
+        (&source("synchronous.c"), "1", "no         MPI_Ssend, "),
+        (&source("reduced_bytes.c"), "1", "no         MPI_"),
+    ] {
+        let outcome = configure(&["--longest", longest], &[file]);
+        let line = format!("basic         {because}");
+        assert!(outcome.out.starts_with(&line), "{line}: {outcome:?}");
+    }
+    let without_length = configure(&[], &[&ping_pong]);
+    let because = "basic         no         no file tells how long messages are";
+    assert!(
+        without_length.out.starts_with(because),
+        "{without_length:?}"
+    );
+    let command = configure(&["--emit", "command", "--longest", "8"], &[&ping_pong]);
+    assert!(command.out.contains("-p pombo-basic-abi "), "{command:?}");
+    // A compiler takes it under the name of its directory.
+    let mut mpicc = pombo(["mpicc", "--minimal=longest=8", "-show"]);
+    let shown = finish(mpicc.arg(&ping_pong));
+    let told = shown.out + &shown.err;
+    assert!(told.contains("pombo/basic/libmpi_abi.a"), "{told}");
+}
+
 #[test]
 fn options_of_the_compiler() {
     let place = directory("configure-options");

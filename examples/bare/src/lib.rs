@@ -1,13 +1,11 @@
-//! What the image and the Linux program share: the protocol, its composition, the programs over it, and MPI for programs. Neither a
-//! system nor an allocator is needed; the two differ in the network that they bring.
+//! What the image and the Linux program share: the protocol, its composition, and the programs over it and over MPI. Neither
+//! a system nor an allocator is needed; the two differ in the network that they bring.
 #![no_std]
 #![forbid(unsafe_code)]
 
 mod composition;
 mod job;
 mod lossy;
-#[cfg(feature = "programs")]
-pub mod mpi;
 pub mod programs;
 mod report;
 

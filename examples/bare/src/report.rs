@@ -42,6 +42,21 @@ impl From<Error> for Failure {
     }
 }
 
+#[cfg(feature = "programs")]
+impl From<pombo_basic::Error> for Failure {
+    fn from(error: pombo_basic::Error) -> Self {
+        use pombo_basic::Error;
+        Failure::Wrong(match error {
+            Error::NoSuchRank => "MPI: there is no such rank",
+            Error::NoMemory => "MPI_Reduce: there is too little memory",
+            Error::Truncated => "MPI: a message was truncated",
+            Error::TooLong => "MPI: a message is too long",
+            Error::Full => "MPI: too many requests are under way",
+            _ => "MPI: the channel failed, or a rank is gone",
+        })
+    }
+}
+
 impl Failure {
     /// Names the failure.
     pub fn name(&self) -> &'static str {

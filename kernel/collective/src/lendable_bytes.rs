@@ -23,6 +23,11 @@ impl<'buf> SharedBytes<'buf> {
         SharedBytes(Cell::from_mut(bytes).as_slice_of_cells())
     }
 
+    /// Wraps bytes that others of this thread may change.
+    pub const fn from_cells(cells: &'buf [Cell<u8>]) -> Self {
+        SharedBytes(cells)
+    }
+
     /// Wraps the bytes of values.
     pub fn of<T: FromBytes + IntoBytes>(values: &'buf mut [T]) -> Self {
         Self::new(values.as_mut_bytes())

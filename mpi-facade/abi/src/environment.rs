@@ -6,12 +6,6 @@ use pombo_mpi::constants::*;
 use pombo_mpi::error::{Class, Error};
 use pombo_mpi::info;
 
-const LIBRARY_VERSION: &str = concat!(
-    "Pombo ",
-    env!("CARGO_PKG_VERSION"),
-    ", MPI 5.0, standard ABI 1.0"
-);
-
 /// What a slot of the kernel's queues takes, for `pombo size`; no program carries it.
 #[used]
 static SLOT_BYTES: [u64; 2] = [

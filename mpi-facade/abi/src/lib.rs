@@ -8,6 +8,8 @@
 extern crate alloc;
 
 #[macro_use]
+mod replaceable;
+#[macro_use]
 mod export;
 mod abi_info;
 mod arguments;

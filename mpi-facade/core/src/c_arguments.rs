@@ -40,6 +40,12 @@ impl<T> OutPointer<T> {
         unsafe { self.0.read() }
     }
 
+    /// Returns the address of an element of an array that begins here, of which the C caller has promised more than `index`.
+    pub fn element(self, index: usize) -> Self {
+        // SAFETY: the element lies in the array that the C caller has promised.
+        OutPointer(unsafe { self.0.add(index) })
+    }
+
     /// Returns the address of a part that begins `AT` bytes behind the start.
     #[inline(always)]
     pub fn part<U, const AT: usize>(self) -> OutPointer<U> {

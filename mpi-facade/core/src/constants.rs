@@ -55,6 +55,13 @@ pub const MPI_SUBVERSION: c_int = 0;
 pub const MPI_ABI_VERSION: c_int = 1;
 pub const MPI_ABI_SUBVERSION: c_int = 0;
 
+/// What `MPI_Get_library_version` tells.
+pub const LIBRARY_VERSION: &str = concat!(
+    "Pombo ",
+    env!("CARGO_PKG_VERSION"),
+    ", MPI 5.0, standard ABI 1.0"
+);
+
 // Special addresses.
 pub const MPI_BOTTOM: *mut c_void = null_mut();
 pub const MPI_IN_PLACE: *mut c_void = without_provenance_mut(1);

@@ -7,7 +7,7 @@
 //! | chapter | modules | lines, at most |
 //! | --- | --- | --- |
 //! | 3, 4: point-to-point | buffered compound exchange matched p2p packed_message partitioned persistent request request_some request_status status test_backoff | 3152 |
-//! | 5: datatypes | datatype user_buffer | 2656 |
+//! | 5: datatypes | datatype user_buffer | 2676 |
 //! | 6: collectives | collective op world_allgather world_barrier | 7130 |
 //! | 7: groups, communicators | attribute comm group hosts | 1620 |
 //! | 8: topologies | topology | 575 |

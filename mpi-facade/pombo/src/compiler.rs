@@ -80,7 +80,7 @@ Options:
   -static-mpi      Put the MPI library into the program; unused parts are left out
   --minimal        The same with the library for the composition that the program needs, as `pombo configure` finds it
                    in the sources, objects and libraries that are linked; --minimal=hosts,diagnostics for ranks on
-                   several hosts, and for errors in sentences
+                   several hosts, and for errors in sentences; --minimal=longest=BYTES if no message is longer
 Everything else goes to the compiler. The library is added unless -c, -S, -E or -M is given.";
 
 /// The wrapper's own options, separated from the command line, and the remaining words.
@@ -226,11 +226,13 @@ fn told(words: &str) -> Result<Told, Error> {
             "hosts" => told.hosts = true,
             "diagnostics" => told.diagnostics = true,
             _ => {
-                return Err(Error::Value {
+                let longest = word.strip_prefix("longest=");
+                let bytes = longest.and_then(|bytes| bytes.parse().ok());
+                told.longest = Some(bytes.ok_or_else(|| Error::Value {
                     what: "--minimal",
                     given: word.to_owned(),
-                    want: "hosts, diagnostics, both with a comma between, or nothing",
-                });
+                    want: "hosts, diagnostics, longest=BYTES, several with commas between, or nothing",
+                })?);
             }
         }
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::error::Error;
-use crate::small_library::PROFILE;
+use crate::small_library::{BASIC, PROFILE};
 use crate::variables;
 
 /// The soname, which programs are linked to.
@@ -144,7 +144,12 @@ fn compositions(directory: &Path) -> Vec<(OsString, PathBuf)> {
         .flatten()
         .map(|entry| (entry.file_name(), entry.path()));
     let found = directories.filter_map(|(name, place)| {
-        let archives = [place.join(STATIC), place.join(PROFILE).join(STATIC)];
+        let built = place.join(PROFILE);
+        let archives = [
+            place.join(STATIC),
+            built.join(STATIC),
+            built.join(BASIC.archive),
+        ];
         Some((
             name,
             archives.into_iter().find(|archive| archive.is_file())?,

@@ -9,11 +9,23 @@ pub(crate) const HEADER: &str = include_str!("../../abi/include/mpi.h");
 /// Functions that find others by their names when the program runs.
 pub(crate) const LOOKUPS: [&str; 4] = ["dlsym", "dlvsym", "dlopen", "dlmopen"];
 
-/// Constants that say what a program needs, beside datatypes.
-const OTHERS: [&str; 3] = ["MPI_ANY_SOURCE", "MPI_ANY_TAG", "MPI_IN_PLACE"];
+/// Constants that say what a program needs, beside datatypes and operations.
+const OTHERS: [&str; 4] = [
+    "MPI_ANY_SOURCE",
+    "MPI_ANY_TAG",
+    "MPI_COMM_SELF",
+    "MPI_IN_PLACE",
+];
 
 static FUNCTIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     include_str!("../../abi/exports.txt")
+        .split_whitespace()
+        .collect()
+});
+
+/// The functions of the smallest library.
+static BASIC: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    include_str!("../../basic-abi/exports.txt")
         .split_whitespace()
         .collect()
 });
@@ -33,7 +45,20 @@ pub(crate) fn function(name: &str) -> Option<&str> {
     (FUNCTIONS.contains(base) || is_inline(base)).then_some(base)
 }
 
-/// Returns whether the name is a datatype, a wildcard or MPI_IN_PLACE.
+/// Returns whether the smallest library has the function.
+pub(crate) fn is_basic(function: &str) -> bool {
+    BASIC.contains(function)
+}
+
+/// Returns whether a constant is a reduction operation.
+pub(crate) fn is_operation(constant: &str) -> bool {
+    let line = |line: &&str| {
+        line.starts_with(&format!("#define {constant} ")) && line.contains("((MPI_Op)")
+    };
+    HEADER.lines().any(|each| line(&each))
+}
+
+/// Returns whether the name is a datatype, an operation, a wildcard, MPI_COMM_SELF or MPI_IN_PLACE.
 pub(crate) fn is_constant(name: &str) -> bool {
     CONSTANTS.contains(name)
 }
@@ -63,8 +88,11 @@ fn is_inline(base: &str) -> bool {
 /// Returns the constant that a line of the header defines.
 fn constant(line: &str) -> Option<&str> {
     let (name, value) = line.strip_prefix("#define ")?.split_once(' ')?;
-    let is_datatype = value.trim_start().starts_with("((MPI_Datatype)");
-    (is_datatype || OTHERS.contains(&name)).then_some(name)
+    let value = value.trim_start();
+    let is_one = ["((MPI_Datatype)", "((MPI_Op)"]
+        .iter()
+        .any(|of| value.starts_with(of));
+    (is_one || OTHERS.contains(&name)).then_some(name)
 }
 
 /// Returns the header in which these constants stay names: each is a macro that stands for its own name, so it is

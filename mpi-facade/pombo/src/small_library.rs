@@ -1,14 +1,30 @@
 //! Static libraries for programs that are to be small: how Cargo builds them, what is taken out of them, and how programs
 //! are linked with them. `size` measures just these; `configure`, `install` and `compiler` give them to users.
 
+use crate::library::STATIC;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The package of the library, whose features make compositions.
-pub(crate) const PACKAGE: &str = "pombo-mpi-abi";
+/// A package that is a static library.
+pub(crate) struct Package {
+    pub(crate) name: &'static str,
+    /// The file that Cargo makes of it.
+    pub(crate) archive: &'static str,
+}
+
+/// The library whose features make compositions.
+pub(crate) const ABI: Package = Package {
+    name: "pombo-mpi-abi",
+    archive: STATIC,
+};
+/// The smallest library, which has no features.
+pub(crate) const BASIC: Package = Package {
+    name: "pombo-basic-abi",
+    archive: "libmpi_basic.a",
+};
 /// The profile of Cargo, and the name of its directory.
 pub(crate) const PROFILE: &str = "small";
 
@@ -75,9 +91,9 @@ fn linkers_of_rust() -> Option<PathBuf> {
     places.find(|place| place.join("ld.lld").is_file())
 }
 
-/// Returns the words behind `cargo` that build the library with these features, to be run in Pombo's sources.
-pub(crate) fn cargo_words(features: &str, target: &str) -> Vec<String> {
-    let mut words = vec!["rustc", "--profile", PROFILE, "-p", PACKAGE, "--lib"];
+/// Returns the words behind `cargo` that build a library with these features, to be run in Pombo's sources.
+pub(crate) fn cargo_words(package: &Package, features: &str, target: &str) -> Vec<String> {
+    let mut words = vec!["rustc", "--profile", PROFILE, "-p", package.name, "--lib"];
     words.extend(["--crate-type", "staticlib", "--no-default-features"]);
     if !features.is_empty() {
         words.extend(["--features", features]);
@@ -129,11 +145,15 @@ mod tests {
 
     #[test]
     fn without_features_the_command_names_none() {
-        let words = cargo_words("", "target/x").join(" ");
+        let words = cargo_words(&ABI, "", "target/x").join(" ");
         assert!(!words.contains("--features"), "{words}");
         assert!(
             words.contains("--target-dir target/x -- -C relocation-model=static -C llvm-args=")
         );
-        assert!(cargo_words("a,b", "x").join(" ").contains("--features a,b"));
+        assert!(
+            cargo_words(&ABI, "a,b", "x")
+                .join(" ")
+                .contains("--features a,b")
+        );
     }
 }

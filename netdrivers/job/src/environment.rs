@@ -1,15 +1,27 @@
 //! Environment variables, read while nobody changes them, and random numbers.
 
 use crate::bootstrap::JobError;
-use crate::settings::{Values, whole};
+#[cfg(feature = "launchers")]
+use crate::settings::Values;
+use crate::settings::whole as number_in;
 use core::ffi::{CStr, c_char};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Reads a variable that holds a number.
+#[cfg(feature = "launchers")]
 pub(crate) fn number(name: &'static CStr) -> Result<Option<usize>, JobError> {
-    let parse =
-        |value: &CStr| whole(value.to_bytes()).ok_or_else(|| wrong(name, Values::NUMBER.must));
-    variable(name).map(parse).transpose()
+    whole(name).map_err(|NotANumber| wrong(name, Values::NUMBER.must))
+}
+
+/// The value of a variable that is to hold a number is none.
+pub(crate) struct NotANumber;
+
+/// Reads a variable that holds a number, whatever is to be said of one that does not.
+pub(crate) fn whole(name: &CStr) -> Result<Option<usize>, NotANumber> {
+    let Some(value) = variable(name) else {
+        return Ok(None);
+    };
+    number_in(value.to_bytes()).map(Some).ok_or(NotANumber)
 }
 
 /// Reads a variable that holds text. The environment of a process in a job may change only before it joins or after it

@@ -94,7 +94,9 @@ pub mod settings;
 
 #[cfg(feature = "hosts")]
 pub use bootstrap::RawUnavailable;
-pub use bootstrap::{Excerpt, JobError, JoinError, Launcher, let_go, rank};
+pub use bootstrap::{
+    Excerpt, JobError, JoinError, Launcher, Refusal, let_go, place_on_one_host, rank,
+};
 pub use enter_leave::{enter, enter_mailboxes, leave, leave_groups, leave_mailboxes};
 pub use fixed_string::Text;
 pub use host_map::Hosts;

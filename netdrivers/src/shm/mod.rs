@@ -26,6 +26,8 @@
 //! fewer than the ranks, and on whether a yield returns soon: beside other load it does not. Ranks that bootstrapped
 //! themselves check every half second whether the others' processes still live, as no launcher does.
 //!
+//! [`Rings`] is the same for programs that are to carry as little code as possible: rings alone, all ranks of a job alike.
+//!
 //! Ranks of one job belong to one user and may trust each other not to *attack*, but not to be free of faults: whatever
 //! a rank finds in the segment, it accesses nothing outside and does not panic.
 
@@ -50,6 +52,7 @@ mod read_acks;
 mod received_frame;
 mod ring;
 mod ring_memory;
+mod rings;
 mod segment;
 mod single_copy;
 mod store_choice;
@@ -69,5 +72,6 @@ pub use error::ShmError;
 pub use layout::{FRAME_LIMIT, MAX_RANKS};
 pub use questions::{MAX_ANSWER, Question};
 pub use received_frame::Frame;
+pub use rings::Rings;
 pub use segment::{RankState, Segment};
 pub use single_copy::SingleCopy;

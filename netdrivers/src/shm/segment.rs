@@ -340,6 +340,7 @@ impl Segment {
         unsafe { LongFrames::new(room, size, position) }
     }
 
+    /// Returns the address of a position in a consumer's cursor.
     fn position(&self, from: usize, to: usize, offset: usize) -> NonNull<AtomicU64> {
         let at = self.layout.cursor(from, to) + offset;
         self.mapping.at(at, size_of::<AtomicU64>()).cast()

@@ -2,11 +2,16 @@
 //! that arrives.
 
 use super::fill;
-use crate::mpi::{ANY_SOURCE, ANY_TAG, Mpi, Status, World};
+use crate::composition::Small;
 use crate::report::{Failure, Report};
-use pombo_collective::{Combining, SharedBytes};
+use pombo_basic::{ANY_SOURCE, ANY_TAG, Combining, SharedBytes, Status, World};
 use pombo_kernel::Channel;
 
+/// A rank of MPI in the composition of the other programs.
+type Mpi<'buf, L> = pombo_basic::Mpi<'buf, L, Small>;
+
+/// For so many nanoseconds a rank goes on answering others that have not heard yet that all of theirs has arrived.
+const LINGER: u64 = 300_000_000;
 /// Numbers of a reduction.
 const NUMBERS: usize = 16;
 /// Tags of the messages to rank 0.
@@ -28,15 +33,15 @@ pub(crate) fn run<L: Channel>(
     report: &mut Report<'_>,
     told: fn(&L, &mut Report<'_>),
 ) -> Result<(), Failure> {
-    let mut world = World::new(channel()?)?;
-    let mut mpi = Mpi::init(&mut world, memory.part(1024, MEMORY));
+    let mut mpi = Mpi::init(World::new(channel()?)?);
+    let scratch = memory.part(1024, MEMORY);
     let (first, second) = (memory.part(0, 512), memory.part(512, 1024));
     for round in 0..count {
         ring(&mut mpi, first, second, round)?;
         if round % 8 == 0 {
-            to_one(&mut mpi, round)?;
+            to_one(&mut mpi, first, round)?;
             bcast(&mut mpi, first, round)?;
-            reduce(&mut mpi, first, second, round)?;
+            reduce(&mut mpi, [first, second, scratch], round)?;
             mpi.barrier()?;
         }
     }
@@ -44,13 +49,16 @@ pub(crate) fn run<L: Channel>(
     report.text(" of ").number(mpi.size() as u64).text(", ");
     report.number(count.into()).text(" rounds\n");
     mpi.finalize()?;
-    told(world.channel(), report);
+    if mpi.size() > 1 {
+        mpi.linger(LINGER)?;
+    }
+    told(mpi.channel(), report);
     Ok(())
 }
 
 /// `MPI_Irecv` from the left, `MPI_Isend` to the right, `MPI_Wait` for both.
 fn ring<'buf, L: Channel>(
-    mpi: &mut Mpi<'_, 'buf, L>,
+    mpi: &mut Mpi<'buf, L>,
     sent: SharedBytes<'buf>,
     came: SharedBytes<'buf>,
     round: u32,
@@ -78,13 +86,20 @@ fn ring<'buf, L: Channel>(
 }
 
 /// All send to rank 0, which takes any message and answers where it came from.
-fn to_one<L: Channel>(mpi: &mut Mpi<'_, '_, L>, round: u32) -> Result<(), Failure> {
+fn to_one<'buf, L: Channel>(
+    mpi: &mut Mpi<'buf, L>,
+    buffer: SharedBytes<'buf>,
+    round: u32,
+) -> Result<(), Failure> {
     let (rank, size) = (mpi.rank(), mpi.size());
     let (mut own, mut came) = ([0; 512], [0; 512]);
     if rank != 0 {
         let own = fill(&mut own, number(rank, round));
-        mpi.send(own, 0, FIRST_TAG + rank as u32)?;
-        let status = mpi.recv(&mut came, Some(0), ANY_TAG)?;
+        buffer.write(own);
+        mpi.send(buffer.part(0, own.len()), 0, FIRST_TAG + rank as u32)?;
+        buffer.write(&[0; 512]);
+        let status = mpi.recv(buffer, Some(0), ANY_TAG)?;
+        buffer.read(&mut came);
         let answer = came.get(..status.bytes).unwrap_or_default();
         return match answer == own && status.tag == FIRST_TAG {
             true => Ok(()),
@@ -92,19 +107,20 @@ fn to_one<L: Channel>(mpi: &mut Mpi<'_, '_, L>, round: u32) -> Result<(), Failur
         };
     }
     for _ in 1..size {
-        let status = mpi.recv(&mut came, ANY_SOURCE, ANY_TAG)?;
+        let status = mpi.recv(buffer, ANY_SOURCE, ANY_TAG)?;
+        buffer.read(&mut came);
         let question = came.get(..status.bytes).unwrap_or_default();
         let expected = fill(&mut own, number(status.source, round));
         if question != expected || status.tag != FIRST_TAG + status.source as u32 {
             return Err(Failure::Wrong("MPI: a message to rank 0 is wrong"));
         }
-        mpi.send(question, status.source, FIRST_TAG)?;
+        mpi.send(buffer.part(0, status.bytes), status.source, FIRST_TAG)?;
     }
     Ok(())
 }
 
 fn bcast<'buf, L: Channel>(
-    mpi: &mut Mpi<'_, 'buf, L>,
+    mpi: &mut Mpi<'buf, L>,
     buffer: SharedBytes<'buf>,
     round: u32,
 ) -> Result<(), Failure> {
@@ -124,9 +140,8 @@ fn bcast<'buf, L: Channel>(
 
 /// Sums of all ranks' numbers, at every root in turn. On the wire they have their least significant byte first.
 fn reduce<'buf, L: Channel>(
-    mpi: &mut Mpi<'_, 'buf, L>,
-    input: SharedBytes<'buf>,
-    output: SharedBytes<'buf>,
+    mpi: &mut Mpi<'buf, L>,
+    [input, output, scratch]: [SharedBytes<'buf>; 3],
     round: u32,
 ) -> Result<(), Failure> {
     let (rank, size) = (mpi.rank(), mpi.size());
@@ -141,7 +156,7 @@ fn reduce<'buf, L: Channel>(
             let (a, b) = (u32::from_le_bytes(a), u32::from_le_bytes(b));
             a.wrapping_add(b).to_le_bytes()
         });
-        mpi.reduce(input.part(0, 4 * NUMBERS), output, sum, root)?;
+        mpi.reduce(input.part(0, 4 * NUMBERS), output, scratch, sum, root)?;
         for at in (0..NUMBERS).filter(|_| rank == root) {
             let (mut got, (from, to)) = ([0; 4], place(at));
             output.part(from, to).read(&mut got);

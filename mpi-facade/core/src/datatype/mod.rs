@@ -33,7 +33,7 @@ pub use f90::{f90_complex, f90_integer, f90_real};
 pub use pack::{pack, pack_size, unpack};
 pub use pack_external::{pack_external, pack_external_size, unpack_external};
 pub(crate) use predefined::Shown;
-pub use predefined::{Element, Family, Predefined, all, predefined};
+pub use predefined::{Element, Family, Predefined, all, dense_sizes, predefined};
 pub use queries::{
     count, element_bytes, elements, extent, name, set_name, size, true_extent, value_index,
 };

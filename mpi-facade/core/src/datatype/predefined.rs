@@ -239,6 +239,19 @@ macro_rules! table {
 const FIRST: usize = MPI_DATATYPE_NULL.0;
 const HANDLES: usize = 256;
 
+/// Returns the bytes of an item of the datatypes whose items have no gaps, by their handles' distances from the first one;
+/// 0 for others.
+pub const fn dense_sizes<const N: usize>() -> [u8; N] {
+    let (mut sizes, mut i) = ([0; N], 0);
+    while i < N {
+        if i < HANDLES && PLACES[i] > 0 {
+            sizes[i] = TABLE[PLACES[i] as usize - 1].dense;
+        }
+        i += 1;
+    }
+    sizes
+}
+
 /// Returns the description of a predefined datatype; `None` for `MPI_DATATYPE_NULL`, derived and unknown ones.
 #[inline]
 pub fn predefined(datatype: Datatype) -> Option<&'static Predefined> {

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use super::facts::{Facts, Kind, Use};
+use crate::mpi_names;
 
 /// How much of datatypes the program uses; each level includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -34,6 +35,8 @@ pub(crate) struct Decision<T> {
 /// What a program needs. `print` has the meaning of each in words.
 #[derive(Debug)]
 pub(crate) struct Composition {
+    /// Whether the smallest library serves it, which is then all of it.
+    pub(super) basic: Decision<bool>,
     pub(super) datatypes: Decision<Level>,
     pub(super) rendezvous: Decision<bool>,
     pub(super) buffering: Decision<bool>,
@@ -129,6 +132,19 @@ const NEEDS: [(Need, &str); 12] = [
     ),
 ];
 
+/// What the smallest library reduces, and how.
+const NUMBERS: [&str; 8] = [
+    "MPI_INT",
+    "MPI_INT32_T",
+    "MPI_LONG",
+    "MPI_LONG_LONG",
+    "MPI_LONG_LONG_INT",
+    "MPI_INT64_T",
+    "MPI_FLOAT",
+    "MPI_DOUBLE",
+];
+const OPERATIONS: [&str; 5] = ["MPI_OP_NULL", "MPI_SUM", "MPI_PROD", "MPI_MIN", "MPI_MAX"];
+
 /// Functions of these names are about objects and not among the ranks.
 const EXCEPT: &str = "win_create_keyval win_create_errhandler file_*_errhandler";
 
@@ -155,7 +171,9 @@ fn matches(name: &str, pattern: &str) -> bool {
 /// The level that a datatype asks for.
 fn level(constant: &str) -> Option<Level> {
     match constant {
-        "MPI_ANY_SOURCE" | "MPI_ANY_TAG" | "MPI_IN_PLACE" | "MPI_DATATYPE_NULL" => None,
+        "MPI_ANY_SOURCE" | "MPI_ANY_TAG" | "MPI_COMM_SELF" | "MPI_IN_PLACE"
+        | "MPI_DATATYPE_NULL" => None,
+        operation if mpi_names::is_operation(operation) => None,
         "MPI_BYTE" | "MPI_PACKED" | "MPI_CHAR" | "MPI_SIGNED_CHAR" | "MPI_UNSIGNED_CHAR"
         | "MPI_INT8_T" | "MPI_UINT8_T" => Some(Level::None),
         "MPI_2INT" | "MPI_2REAL" | "MPI_2DOUBLE_PRECISION" | "MPI_2INTEGER" => {
@@ -172,16 +190,25 @@ fn level(constant: &str) -> Option<Level> {
 /// Decides. `eager` is the longest message in bytes that is sent without asking.
 pub(crate) fn decide(facts: &Facts, told: &Told, eager: u64) -> Composition {
     let facts = Reader(facts);
+    let basic = facts.basic(told, eager);
+    let by_basic = |otherwise: &dyn Fn() -> Decision<bool>, why| match basic.value {
+        true => no(why),
+        false => otherwise(),
+    };
     Composition {
         datatypes: facts.datatypes(),
         rendezvous: match told.hosts || told.heterogeneous {
+            _ if basic.value => no("messages and pieces of collective calls are short"),
             true => yes("ranks on several hosts start by it"),
             false => facts.rendezvous(told.longest.filter(|longest| *longest <= eager)),
         },
         buffering: facts.flag(Need::Buffering, "no call of MPI_Bsend or MPI_Buffer_attach"),
         any_source: facts.wildcard("MPI_ANY_SOURCE"),
         any_tag: facts.wildcard("MPI_ANY_TAG"),
-        adaptive_matcher: facts.flag(Need::Posts, "at most one receive is posted at a time"),
+        adaptive_matcher: by_basic(
+            &|| facts.flag(Need::Posts, "at most one receive is posted at a time"),
+            "the smallest library has no other",
+        ),
         collectives: facts
             .first(&[Need::Collectives, Need::Data])
             .unwrap_or_else(|| no("no collective call")),
@@ -201,6 +228,7 @@ pub(crate) fn decide(facts: &Facts, told: &Told, eager: u64) -> Composition {
             "--heterogeneous says so",
             "no file tells; --heterogeneous if machines differ in byte order",
         ),
+        basic,
         diagnostics: by_user(
             told.diagnostics,
             "--diagnostics says so",
@@ -273,6 +301,49 @@ impl Reader<'_> {
         match self.first(&[Need::Receives]) {
             Some(_) => self.constant(name),
             None => no("nothing is received"),
+        }
+    }
+
+    /// Decides whether the smallest library serves the program: it has all functions that are called, on what they are
+    /// called, and all messages are short.
+    fn basic(&self, told: &Told, eager: u64) -> Decision<bool> {
+        let has_more = |call: &&Use| !mpi_names::is_basic(&call.name);
+        let lacks = |constant: &&Use| {
+            let name = &*constant.name;
+            let reduces = self.call(Need::Basic).is_some();
+            name == "MPI_COMM_SELF"
+                || mpi_names::is_operation(name) && !OPERATIONS.contains(&name)
+                || reduces && level(name).is_some() && !NUMBERS.contains(&name)
+        };
+        let cause = self.unknown().map(|unknown| unknown.why);
+        let cause = cause.or_else(|| {
+            let call = self.0.of(Kind::Call).find(has_more);
+            let call = call.or_else(|| self.call(Need::Leaves));
+            Some(
+                call.or_else(|| self.0.of(Kind::Constant).find(lacks))?
+                    .to_string(),
+            )
+        });
+        let datatypes = self.datatypes();
+        if let Some(cause) = cause {
+            return no(&cause);
+        }
+        if datatypes.value > Level::Basic {
+            return no(&datatypes.why);
+        }
+        match told.longest {
+            _ if told.hosts || told.heterogeneous || told.diagnostics => {
+                no("it is for one host, without sentences")
+            }
+            Some(longest) if longest <= eager => yes(format!(
+                "--longest says {longest} bytes, and all calls are in it"
+            )),
+            Some(longest) => no(&format!(
+                "--longest says {longest} bytes, more than {eager}"
+            )),
+            None => no(&format!(
+                "no file tells how long messages are; --longest if at most {eager} bytes"
+            )),
         }
     }
 

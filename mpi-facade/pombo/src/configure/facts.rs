@@ -37,7 +37,7 @@ impl fmt::Display for Place {
 pub(super) enum Kind {
     /// A function of MPI is called; the name is without the P of PMPI.
     Call,
-    /// A datatype, a wildcard or MPI_IN_PLACE.
+    /// A datatype, an operation, a wildcard, MPI_COMM_SELF or MPI_IN_PLACE.
     Constant,
     /// Nobody can tell what the program uses; the name says why.
     Unknown,

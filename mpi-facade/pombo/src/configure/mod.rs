@@ -79,8 +79,8 @@ pub(crate) fn main(options: &Options, prefix: &Prefix) -> Result<u8, Error> {
     let composition = decide(&facts, &told, EAGER);
     match options.emit {
         Some(Emit::Features) => tell(&features::of(&composition).join(",")),
-        Some(Emit::Command) => tell(&features::command(&features::of(&composition))),
-        Some(Emit::Toml) => tell(&print::toml(&composition, &features::of(&composition))),
+        Some(Emit::Command) => tell(&features::command(&composition)),
+        Some(Emit::Toml) => tell(&print::toml(&composition)),
         None => tell(&format!(
             "{}{}",
             print::text(&composition),
@@ -95,13 +95,12 @@ const EAGER: u64 = pombo_mpi::message_header::EAGER as u64;
 
 /// Returns a line about the library that serves the composition.
 fn served(composition: &Composition, prefix: &Prefix) -> String {
-    let features = features::of(composition);
-    let name = features::name(&features);
+    let name = features::name(composition);
     let archive = prefix.composition(&name);
     let is_there = match (archive.is_file(), holds(&archive, LIBRARY_VERSION)) {
         (true, true) => archive.display().to_string(),
-        (true, false) => format!("of another version; {}", features::command(&features)),
-        (false, _) => format!("not installed; {}", features::command(&features)),
+        (true, false) => format!("of another version; {}", features::command(composition)),
+        (false, _) => format!("not installed; {}", features::command(composition)),
     };
     format!("library       {name:<11}{is_there}")
 }
@@ -129,10 +128,9 @@ pub(crate) fn library(
         warn(&format!("--minimal takes every part of MPI: {unknown}"));
     }
     let composition = decide(&facts, told, EAGER);
-    let features = features::of(&composition);
-    let name = features::name(&features);
+    let name = features::name(&composition);
     let archive = prefix.composition(&name);
-    let command = features::command(&features);
+    let command = features::command(&composition);
     match (archive.is_file(), holds(&archive, LIBRARY_VERSION)) {
         (true, true) => Ok(archive),
         (true, false) => Err(Error::OldComposition { archive, command }),

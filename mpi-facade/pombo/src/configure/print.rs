@@ -3,13 +3,15 @@
 use std::fmt::Write as _;
 
 use super::decision::{Composition, Decision};
+use super::features;
 
 /// A part of the composition as it is printed: name, value, cause.
 type Row<'a> = (&'static str, &'static str, &'a str);
 
-fn rows(all: &Composition) -> [Row<'_>; 11] {
+fn rows(all: &Composition) -> [Row<'_>; 12] {
     let matcher = ["linear", "adaptive"][usize::from(all.adaptive_matcher.value)];
     [
+        flag("basic", &all.basic),
         ("datatypes", all.datatypes.value.name(), &all.datatypes.why),
         flag("rendezvous", &all.rendezvous),
         flag("buffering", &all.buffering),
@@ -39,11 +41,12 @@ pub(super) fn text(composition: &Composition) -> String {
 }
 
 /// Returns a table in TOML, the causes as comments.
-pub(super) fn toml(composition: &Composition, features: &[&str]) -> String {
+pub(super) fn toml(composition: &Composition) -> String {
+    let features = features::of(composition);
     let quoted: Vec<String> = features.iter().map(|name| format!("\"{name}\"")).collect();
     let mut text = format!(
         "# features of {}\nfeatures = [{}]\n\n[composition]\n",
-        crate::small_library::PACKAGE,
+        features::package(composition).name,
         quoted.join(", ")
     );
     for (name, value, why) in rows(composition) {

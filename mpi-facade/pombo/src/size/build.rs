@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 use super::compositions::Composition;
 use crate::compiler;
 use crate::error::Error;
-use crate::library::STATIC;
 use crate::mpi_names::HEADER;
 use crate::small_library::{self, PROFILE, cargo_words};
 
@@ -69,11 +68,18 @@ pub(super) fn build(
 fn library(composition: &Composition, source: &Path) -> Result<PathBuf, Error> {
     let mut cargo = Command::new("cargo");
     cargo.arg("--quiet");
-    cargo.args(cargo_words(composition.features, "target"));
+    cargo.args(cargo_words(
+        &composition.package,
+        composition.features,
+        "target",
+    ));
     let status = cargo.current_dir(source).stdin(Stdio::null()).status();
     let program = PathBuf::from("cargo");
     match status.map_err(Error::file("run", &program))?.success() {
-        true => Ok(source.join("target").join(PROFILE).join(STATIC)),
+        true => Ok(source
+            .join("target")
+            .join(PROFILE)
+            .join(composition.package.archive)),
         false => Err(Error::Compile { program }),
     }
 }

@@ -1,9 +1,12 @@
 //! The compositions whose sizes `size` measures, and what a ping-pong must not carry in each.
 
-/// A choice of the library's features.
+use crate::small_library::{ABI, BASIC, Package};
+
+/// A library, and a choice of its features.
 pub(super) struct Composition {
     pub(super) name: &'static str,
-    /// The features of the package `pombo-mpi-abi`, whose Cargo.toml describes them.
+    pub(super) package: Package,
+    /// The features of the package, whose Cargo.toml describes them.
     pub(super) features: &'static str,
     /// Beginnings of names of functions that a ping-pong must not carry.
     pub(super) forbids: &'static [&'static str],
@@ -23,22 +26,41 @@ const HOSTS: [&str; 6] = [
 pub(super) const COMPOSITIONS: [Composition; 4] = [
     Composition {
         name: "basic",
+        package: BASIC,
         features: "",
         forbids: &[
             "core::fmt",
+            "core::str",
             "pombo_kernel::communicator::rendezvous",
-            "pombo_netdrivers::shm::cma::describe",
-            "pombo_netdrivers::shm::collective::board",
-            "pombo_collective",
+            "pombo_kernel::communicator::probe",
+            "pombo_netdrivers::shm::bootstrap",
+            "pombo_netdrivers::shm::channel",
+            "pombo_netdrivers::shm::cma",
+            "pombo_netdrivers::shm::collective",
+            "pombo_netdrivers::shm::long_frames",
+            "pombo_netdrivers::shm::mail",
+            "pombo_collective::execution",
+            "pombo_collective::tree",
+            // Of MPI's semantics for everything it has the names of errors and the layout of a status.
             "pombo_mpi::collective",
+            "pombo_mpi::comm",
+            "pombo_mpi::datatype",
             "pombo_mpi::op",
+            "pombo_mpi::p2p",
+            "pombo_mpi::runtime",
+            "mpi_basic::collectives",
+            HOSTS[0],
             HOSTS[1],
             HOSTS[2],
+            HOSTS[3],
+            HOSTS[4],
+            HOSTS[5],
             "_Unwind",
         ],
     },
     Composition {
         name: "point-to-point",
+        package: ABI,
         features: "rendezvous",
         forbids: &[
             "core::fmt",
@@ -66,6 +88,7 @@ pub(super) const COMPOSITIONS: [Composition; 4] = [
     },
     Composition {
         name: "one-host",
+        package: ABI,
         features: "diagnostics,fast-paths,launchers,layouts,rendezvous",
         forbids: &[
             "pombo_mpi::collective::operation",
@@ -83,6 +106,7 @@ pub(super) const COMPOSITIONS: [Composition; 4] = [
     // All that MPI can do; of a fault in the library itself it says only that there was one.
     Composition {
         name: "everything",
+        package: ABI,
         features: "hosts,fault,diagnostics,fast-paths,layouts,rendezvous,progress-thread",
         forbids: &["_Unwind"],
     },

@@ -19,7 +19,7 @@ pub(super) const PARTS: [&str; 10] = [
 ];
 
 /// The packages of the first parts, as functions have them in their names.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 9] = [
     "pombo_kernel",
     "pombo_transport",
     "pombo_collective",
@@ -27,7 +27,12 @@ const PACKAGES: [&str; 7] = [
     "pombo_job",
     "pombo_mpi",
     "mpi_abi",
+    // Both MPIs are told as one.
+    "pombo_basic",
+    "mpi_basic",
 ];
+/// The parts before the one that has two packages each: MPI and its C functions.
+const MPI: usize = 5;
 const ABI: usize = 6;
 const FORMATTING: usize = 7;
 const OTHERS: usize = 8;
@@ -123,6 +128,7 @@ fn part(name: &str) -> usize {
     let first = first.filter_map(|(part, package)| Some((name.find(package)?, part)));
     match first.min() {
         _ if formats => FORMATTING,
+        Some((_, part)) if part > ABI => part - ABI - 1 + MPI,
         Some((_, part)) => part,
         None if name.starts_with("MPI_") || name.starts_with("PMPI_") => ABI,
         None if name.contains("::") => OTHERS,

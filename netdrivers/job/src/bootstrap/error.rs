@@ -78,7 +78,7 @@ pub enum JobError {
     },
     /// The launcher started, or may have started, several ranks and does not tell them of each other.
     ForeignLauncher {
-        /// The launcher.
+        /// What the launcher has done.
         by: &'static str,
         /// What to start instead.
         instead: &'static str,
@@ -172,15 +172,15 @@ pub enum JobError {
     },
 }
 
-/// What [`JobError::OneHost`] says around its reason.
-const ONE_HOST: [&str; 2] = [
+/// What is said around the reason of [`JobError::OneHost`].
+pub(super) const ONE_HOST: [&str; 2] = [
     "this program was linked for one host, but ",
     ": start it on one host by the mpirun of Pombo, or link it against the whole library",
 ];
 
 /// What [`JobError::ForeignLauncher`] says around the launcher to use.
 const FOREIGN: [&str; 2] = [
-    " started this process without PMI-1, so several ranks cannot find each other: use ",
+    ", so several ranks cannot find each other: use ",
     "; POMBO_RANK=0 and POMBO_SIZE=1 make each a world of its own",
 ];
 
@@ -323,6 +323,7 @@ impl JobError {
                 line.put_bytes(name.to_bytes()).put(" must be ").put(must)
             }
             Self::OneHost { because } => line.put(ONE_HOST[0]).put(because).put(ONE_HOST[1]),
+            #[cfg(feature = "launchers")]
             Self::ForeignLauncher { by, instead } => {
                 line.put(by).put(FOREIGN[0]).put(instead).put(FOREIGN[1])
             }

@@ -32,7 +32,6 @@ mod launcher_text;
 mod net_mode;
 #[cfg(not(feature = "launchers"))]
 mod no_launcher;
-#[cfg(not(feature = "launchers"))]
 mod one_host;
 mod outcome;
 #[cfg(feature = "launchers")]
@@ -70,9 +69,11 @@ pub(crate) use no_launcher::JobInfo;
 pub use no_launcher::{Launcher, let_go};
 #[cfg(not(feature = "launchers"))]
 pub(crate) use one_host::start;
+pub use one_host::{Refusal, place_on_one_host};
 pub(crate) use outcome::Bootstrapped;
 #[cfg(feature = "launchers")]
 pub(crate) use outcome::JobInfo;
+#[cfg(feature = "launchers")]
 use outcome::segment;
 pub use outcome::{JoinError, rank};
 #[cfg(feature = "hosts")]

@@ -7,15 +7,21 @@ use super::no_launcher::{JobInfo, Launcher};
 use super::{Net, key_agreement::RingKeys};
 #[cfg(feature = "launchers")]
 use super::{business_card::JobName, launcher_client::Launcher, pmi};
-use crate::environment::{number, wrong};
+use crate::environment::whole;
+#[cfg(feature = "launchers")]
+use crate::environment::wrong;
 use crate::host_map::Hosts;
-use crate::settings::{RANK, SHM_FD};
+use crate::settings::RANK;
+#[cfg(feature = "launchers")]
+use crate::settings::SHM_FD;
 use alloc::boxed::Box;
 use core::ffi::c_int;
 use core::fmt;
 #[cfg(feature = "launchers")]
 use pombo_kernel::Peer;
-use pombo_netdrivers::shm::{Segment, Shm, ShmError};
+#[cfg(feature = "launchers")]
+use pombo_netdrivers::shm::Segment;
+use pombo_netdrivers::shm::{Shm, ShmError};
 
 /// What a process knows of its job before it has a channel to all ranks.
 pub(crate) struct Bootstrapped {
@@ -103,10 +109,11 @@ impl From<ShmError> for Box<JoinError> {
 pub fn rank() -> usize {
     let rank = [RANK.name, c"PMI_RANK", c"PMIX_RANK", c"SLURM_PROCID"];
     let rank = rank.into_iter();
-    rank.flat_map(number).flatten().next().unwrap_or(0)
+    rank.flat_map(whole).flatten().next().unwrap_or(0)
 }
 
 /// Opens the memory file that the launcher has made for the ranks.
+#[cfg(feature = "launchers")]
 pub(super) fn segment(file: usize) -> Result<Segment, JobError> {
     Segment::open(file as c_int).map_err(|error| match error {
         ShmError::System { errno, .. } if errno == libc::EBADF => wrong(

@@ -1,14 +1,16 @@
 //! Detects launchers that start several ranks and do not speak PMI-1: each rank would become a world of one, and the
 //! program would run that many times. `bootstrap` checks this before it creates a world of one.
 
+#[cfg(feature = "launchers")]
 use super::JobError;
-use crate::environment::{number, variable};
+use crate::environment::{variable, whole};
 use core::ffi::CStr;
 
-/// A variable in which such a launcher tells the number of ranks.
-struct SizeVariable {
+/// A launcher that tells its ranks nothing of each other.
+pub(super) struct UnsupportedLauncher {
+    /// A variable in which it tells the number of ranks.
     variable: &'static CStr,
-    /// The launcher.
+    /// What it has done.
     by: &'static str,
     /// The launcher to use instead.
     instead: &'static str,
@@ -17,21 +19,21 @@ struct SizeVariable {
 const SUPPORTED_LAUNCHERS: &str = "pombo run, or the mpiexec of MPICH";
 
 /// Slurm's variable. A batch script and a shell in an allocation have no step: programs that they start are alone.
-const SLURM: SizeVariable = SizeVariable {
+const SLURM: UnsupportedLauncher = UnsupportedLauncher {
     variable: c"SLURM_STEP_NUM_TASKS",
-    by: "srun",
+    by: "srun started this process without PMI-1",
     instead: "srun --mpi=pmi2",
 };
 
-const OPEN_MPI: SizeVariable = SizeVariable {
+const OPEN_MPI: UnsupportedLauncher = UnsupportedLauncher {
     variable: c"OMPI_COMM_WORLD_SIZE",
-    by: "the launcher of Open MPI",
+    by: "the launcher of Open MPI started this process without PMI-1",
     instead: SUPPORTED_LAUNCHERS,
 };
 
-const PMI: SizeVariable = SizeVariable {
+const PMI: UnsupportedLauncher = UnsupportedLauncher {
     variable: c"PMI_SIZE",
-    by: "a launcher that gives no PMI_FD or PMI_PORT",
+    by: "a launcher that gives no PMI_FD or PMI_PORT started this process without PMI-1",
     instead: SUPPORTED_LAUNCHERS,
 };
 
@@ -41,30 +43,52 @@ const PMIX: [&CStr; 2] = [c"PMIX_RANK", c"PMIX_NAMESPACE"];
 /// The variable of PRRTE, which may itself run in a step of Slurm's, whose size is then that of its daemons.
 const PRRTE: &CStr = c"PRTE_LAUNCHED";
 
-impl SizeVariable {
+impl UnsupportedLauncher {
     /// Returns the number of ranks; `None` if the variable is not set or not readable.
-    fn read(&self) -> Option<usize> {
-        number(self.variable).ok().flatten()
+    fn ranks(&self) -> Option<usize> {
+        whole(self.variable).ok().flatten()
     }
 }
 
+/// The launcher that has started other ranks, or may have.
+pub(super) struct Found {
+    /// What it has done.
+    pub(super) by: &'static str,
+    /// The launcher to use instead.
+    #[cfg_attr(
+        not(feature = "launchers"),
+        expect(dead_code, reason = "such a program has one to use")
+    )]
+    pub(super) instead: &'static str,
+}
+
 /// Refuses a world of one if a launcher has started other ranks, or may have.
+#[cfg(feature = "launchers")]
 #[cold]
 pub(super) fn refuse() -> Result<(), JobError> {
-    let several = |size: &&SizeVariable| size.read().is_some_and(|ranks| ranks > 1);
-    if let Some(SizeVariable { by, instead, .. }) = [SLURM, OPEN_MPI, PMI].iter().find(several) {
-        return Err(JobError::ForeignLauncher { by, instead });
+    match find() {
+        Some(Found { by, instead }) => Err(JobError::ForeignLauncher { by, instead }),
+        None => Ok(()),
+    }
+}
+
+/// Finds such a launcher.
+#[cold]
+pub(super) fn find() -> Option<Found> {
+    let several = |launcher: &&UnsupportedLauncher| launcher.ranks().is_some_and(|ranks| ranks > 1);
+    if let Some(UnsupportedLauncher { by, instead, .. }) =
+        [SLURM, OPEN_MPI, PMI].iter().find(several)
+    {
+        return Some(Found { by, instead });
     }
     let is_set = |name: &CStr| variable(name).is_some();
-    let alone = OPEN_MPI.read().or_else(|| match is_set(PRRTE) {
+    let alone = OPEN_MPI.ranks().or_else(|| match is_set(PRRTE) {
         true => None,
-        false => SLURM.read(),
+        false => SLURM.ranks(),
     });
-    match PMIX.into_iter().any(is_set) && alone.is_none() {
-        true => Err(JobError::ForeignLauncher {
-            by: "a launcher that speaks PMIx (PRRTE's prterun, Open MPI)",
-            instead: SUPPORTED_LAUNCHERS,
-        }),
-        false => Ok(()),
-    }
+    let found = Found {
+        by: "a launcher that speaks PMIx (PRRTE's prterun, Open MPI) started this process without PMI-1",
+        instead: SUPPORTED_LAUNCHERS,
+    };
+    (PMIX.into_iter().any(is_set) && alone.is_none()).then_some(found)
 }
