@@ -2,8 +2,9 @@
 //! compiles with it.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::configure::{self, Told};
@@ -11,7 +12,7 @@ use crate::console::tell;
 use crate::error::Error;
 use crate::install;
 use crate::library::{Prefix, STATIC};
-use crate::small_library;
+use crate::small_library::{self, NO_SECTION_HEADERS, cut_behind_segments};
 use crate::toolchain::{self, Language};
 use crate::version::VERSION;
 
@@ -94,7 +95,7 @@ struct CompileRequest<'a> {
     rest: Vec<&'a OsStr>,
 }
 
-/// Replaces this process by the compiler.
+/// Replaces this process by the compiler, unless the program that it makes is shortened behind it.
 pub(crate) fn main(language: Language, arguments: &[OsString]) -> Result<u8, Error> {
     let request = read(arguments);
     if request.help {
@@ -115,8 +116,31 @@ pub(crate) fn main(language: Language, arguments: &[OsString]) -> Result<u8, Err
         tell(&words.join(" "));
         return Ok(0);
     }
-    let error = Command::new(&line[0]).args(&line[1..]).exec();
-    Err(Error::file("run compiler", &line[0])(error))
+    let mut compiler = Command::new(&line[0]);
+    compiler.args(&line[1..]);
+    let failed = Error::file("run compiler", &line[0]);
+    if !line.iter().any(|word| word == NO_SECTION_HEADERS) {
+        return Err(failed(compiler.exec()));
+    }
+    let status = compiler.status().map_err(failed)?;
+    if status.success() {
+        let program = output(&request.rest);
+        cut_behind_segments(&program).map_err(Error::file("shorten", &program))?;
+    }
+    // As a shell tells it.
+    let code = status.code().or(status.signal().map(|signal| 128 + signal));
+    Ok(code.and_then(|code| code.try_into().ok()).unwrap_or(1))
+}
+
+/// Returns the program that compilers make for these words: behind the last -o, or in the same word.
+fn output(words: &[&OsStr]) -> PathBuf {
+    let named = words.iter().enumerate().rev().find_map(|(at, word)| {
+        match word.as_bytes().strip_prefix(b"-o")? {
+            [] => words.get(at + 1).copied(),
+            name => Some(OsStr::from_bytes(name)),
+        }
+    });
+    named.unwrap_or(OsStr::new("a.out")).into()
 }
 
 /// Compiles one C program for `demo` or `bench`, with this option of all compilers, such as -O2.
@@ -359,6 +383,22 @@ mod tests {
         }
         for line in ["-c a.c", "-E a.c", "a.c -S", "-M a.c", "-v", "--version"] {
             assert!(!links(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn where_the_program_stands() {
+        let place = |line: &str| {
+            let words: Vec<&OsStr> = line.split_whitespace().map(OsStr::new).collect();
+            output(&words)
+        };
+        for (line, program) in [
+            ("a.c", "a.out"),
+            ("-o a b.c", "a"),
+            ("b.c -oa", "a"),
+            ("-o a -o b c.c", "b"),
+        ] {
+            assert_eq!(place(line), Path::new(program), "{line}");
         }
     }
 

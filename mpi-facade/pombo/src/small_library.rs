@@ -2,6 +2,7 @@
 //! are linked with them. `size` measures just these; `configure`, `install` and `compiler` give them to users.
 
 use crate::library::STATIC;
+use object::{Object, ObjectSegment};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -35,6 +36,10 @@ const LINK: [&str; 2] = [
     "-Wl,--gc-sections,--build-id=none,-z,norelro,-z,noseparate-code,-z,max-page-size=65536,-z,common-page-size=65536",
 ];
 
+/// What makes Rust's linker leave out the table of sections. It leaves the table's room at the end of the file: see
+/// [`cut_behind_segments`].
+pub(crate) const NO_SECTION_HEADERS: &str = "-Wl,-z,nosectionheader";
+
 /// How Rust compiles the library: for a fixed address, with functions as parts of others only where that shortens them, and
 /// with comparisons where a table of addresses takes more room.
 const CODE: [&str; 6] = [
@@ -63,10 +68,26 @@ pub(crate) fn link_options(words: &[&OsStr]) -> Vec<OsString> {
         ]);
         // Without symbols nobody looks for sections either.
         if words.contains(&OsStr::new("-s")) {
-            options.push("-Wl,-z,nosectionheader".into());
+            options.push(NO_SECTION_HEADERS.into());
         }
     }
     options
+}
+
+/// Cuts off what stands behind the last segment of a program without a table of sections; any other stays as it is.
+pub(crate) fn cut_behind_segments(program: &Path) -> io::Result<()> {
+    let bytes = fs::read(program)?;
+    let file = object::File::parse(&*bytes).map_err(io::Error::other)?;
+    let ends = file.segments().map(|segment| {
+        let (at, length) = segment.file_range();
+        at.saturating_add(length)
+    });
+    match ends.max() {
+        Some(end) if file.sections().next().is_none() && end < bytes.len() as u64 => {
+            fs::File::options().write(true).open(program)?.set_len(end)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns whether a word chooses a linker, has options for one, or is for one that Rust's cannot stand for: it does not read

@@ -56,6 +56,7 @@ pub(super) fn build(
     };
     let (stripped, with_symbols) = (file(""), file(".symbols"));
     link(&stripped, "-s")?;
+    small_library::cut_behind_segments(&stripped).map_err(Error::file("shorten", &stripped))?;
     link(&with_symbols, "-Wl,--emit-relocs")?;
     Ok(Built {
         archive,
