@@ -1,6 +1,7 @@
 //! `pombo install`: creates a prefix with every file that build systems look for. `compiler` and `demo` use `private`
 //! if the launcher is not installed.
 
+use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -200,14 +201,18 @@ fn libraries(
         make_directory(&lib.join(COMPOSITIONS).join(name))?;
         put_archive(archive, &prefix.composition(name), false, put)?;
     }
-    remove_earlier(&lib.join(COMPOSITIONS));
+    remove_earlier(&lib.join(COMPOSITIONS), &library.compositions);
     Ok(())
 }
 
 /// Removes the libraries of compositions of another version: they would be linked beside this header and started by this
-/// launcher. It is best effort, as `configure` refuses another version by name.
-fn remove_earlier(directory: &Path) {
+/// launcher. It is best effort, as `configure` refuses another version by name. Those that were put are not read: each start
+/// of a job would read all of them.
+fn remove_earlier(directory: &Path, put: &[(OsString, PathBuf)]) {
     for entry in directory.read_dir().into_iter().flatten().flatten() {
+        if put.iter().any(|(name, _)| *name == entry.file_name()) {
+            continue;
+        }
         let archive = entry.path().join(STATIC);
         if !holds(&archive, LIBRARY_VERSION) {
             let _ = fs::remove_file(archive);
