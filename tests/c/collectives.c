@@ -487,7 +487,7 @@ static void on(MPI_Comm c, const char *name, int kinds_of_types)
         everything(&types[i], 3, i % n);
     for (int i = 0; i < 6; i++)
         for (int t = 0; t < FEW; t++) {
-            if (counts[i] == 100000 && (comm != MPI_COMM_WORLD || t == 2))
+            if (counts[i] == 100000 && ((kinds_of_types == FEW && comm != MPI_COMM_WORLD) || t == 2))
                 continue; /* enough is enough */
             const int roots[] = {0, n / 2, n - 1};
             for (int r = 0; r < (counts[i] > 1000 ? 1 : 3); r++)

@@ -38,7 +38,7 @@ impl Buffer {
         if count == 0 {
             return Ok(SharedBytes::nothing());
         }
-        if self.0.is_null() {
+        if self.0.is_null() || self.is_in_place() {
             return Err(FatalError::Buffer);
         }
         let cells = slice_from_raw_parts(self.0.cast::<Cell<u8>>(), count * size);

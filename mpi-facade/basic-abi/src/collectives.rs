@@ -18,8 +18,9 @@ mpi! {
 
     fn MPI_Bcast(buffer: Buffer, count: c_int, datatype: Datatype, root: c_int, comm: Comm) {
         check(comm)?;
-        let root = root_of(root)?;
-        bcast(world()?, buffer.bytes(count, datatype)?, root)
+        let world = world()?;
+        let root = root_of(world, root)?;
+        bcast(world, buffer.bytes(count, datatype)?, root)
     }
 
     fn MPI_Reduce(
@@ -32,12 +33,14 @@ mpi! {
         comm: Comm,
     ) {
         check(comm)?;
-        let (world, root) = (world()?, root_of(root)?);
-        let output = match world.rank() == root {
+        let world = world()?;
+        let root = root_of(world, root)?;
+        let is_root = world.rank() == root;
+        let output = match is_root {
             true => recvbuf.bytes(count, datatype)?,
             false => SharedBytes::nothing(),
         };
-        let input = match sendbuf.is_in_place() {
+        let input = match is_root && sendbuf.is_in_place() {
             true => output,
             false => sendbuf.bytes(count, datatype)?,
         };
@@ -66,8 +69,10 @@ mpi! {
 /// Bytes of a piece, which every item's size divides.
 const PIECE: usize = EAGER;
 
-fn root_of(root: c_int) -> Result<usize, FatalError> {
-    usize::try_from(root).map_err(|_| FatalError::Root)
+fn root_of(world: &World, root: c_int) -> Result<usize, FatalError> {
+    let root = usize::try_from(root).ok();
+    let root = root.filter(|root| *root < world.size());
+    root.ok_or(FatalError::Root)
 }
 
 fn bcast(world: &mut World, data: SharedBytes<'static>, root: usize) -> Result<(), FatalError> {

@@ -30,7 +30,7 @@ macro_rules! fatal_errors {
             fn text(self) -> &'static str {
                 match self {
                     $(FatalError::$name => $text,)*
-                    FatalError::PeerLost(_) => "ended is rank ",
+                    FatalError::PeerLost(_) => "this rank has ended: ",
                 }
             }
         }
@@ -41,10 +41,10 @@ fatal_errors! {
     Phase: Other, "call it between MPI_Init and MPI_Finalize, and MPI_Init once";
     Ranks: Other, "this program has at most 64 ranks";
     Comm: Comm, "this program has MPI_COMM_WORLD alone";
-    Datatype: Type, "this program has predefined datatypes alone";
+    Datatype: Type, "this program has predefined datatypes without gaps alone";
     Count: Count, "a count is negative";
     Null: Arg, "an address is null";
-    Buffer: Buffer, "a buffer is null";
+    Buffer: Buffer, "a buffer is null, or MPI_IN_PLACE where there is none";
     Tag: Tag, "a tag is negative";
     Rank: Rank, "there is no such rank";
     Op: Op, "this program has no such operation on this datatype";
@@ -54,7 +54,7 @@ fatal_errors! {
     TooLong: Other, "this program has messages of at most 8192 bytes";
     Full: Other, "this program has at most 256 requests under way";
     Request: Request, "there is no such request";
-    Channel: Other, "the memory of the job is corrupt";
+    Channel: Other, "the memory of the job is corrupt, or there is none left";
 }
 
 impl From<Error> for FatalError {

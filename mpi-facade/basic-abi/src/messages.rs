@@ -2,7 +2,7 @@
 
 use crate::arguments::{Buffer, Out, check, given, rank, received, size_of, tag};
 use crate::errors::FatalError;
-use crate::world::world;
+use crate::world::{begin_request, end_request, world};
 use core::ffi::c_int;
 use pombo_basic::{ANY_SOURCE, ANY_TAG, Request as Posted};
 use pombo_kernel::Ticket;
@@ -95,7 +95,8 @@ mpi! {
     }
 
     fn MPI_Waitall(count: c_int, requests: Out<Request>, statuses: Out<Status>) {
-        for index in 0..count.max(0) as usize {
+        let count = usize::try_from(count).map_err(|_| FatalError::Count)?;
+        for index in 0..count {
             let place = given(requests)?.element(index);
             wait(place.get(), statuses.map(|first| first.element(index)))?;
             place.set(MPI_REQUEST_NULL);
@@ -154,7 +155,7 @@ fn isend(
     let Some(dest) = rank(dest)? else {
         return Ok(NOBODY);
     };
-    Ok(handle(world()?.isend(message, dest, to_tag)?))
+    posted(world()?.isend(message, dest, to_tag)?)
 }
 
 fn irecv(
@@ -170,7 +171,7 @@ fn irecv(
     let Some(source) = source_of(source)? else {
         return Ok(NOBODY);
     };
-    Ok(handle(world()?.irecv(message, source, from_tag)?))
+    posted(world()?.irecv(message, source, from_tag)?)
 }
 
 /// Returns the tag that a receive or a probe wants.
@@ -189,8 +190,10 @@ fn source_of(wanted: c_int) -> Result<Option<Option<usize>>, FatalError> {
     }
 }
 
-fn handle(Posted(ticket): Posted) -> Request {
-    Request(ticket.to_bits() as usize)
+/// Counts a request that is under way, and returns its handle.
+fn posted(Posted(ticket): Posted) -> Result<Request, FatalError> {
+    begin_request()?;
+    Ok(Request(ticket.to_bits() as usize))
 }
 
 /// Returns the operation of a request, or the status of one that is complete by itself.
@@ -211,7 +214,9 @@ fn wait(request: Request, place: Out<Status>) -> Result<(), FatalError> {
     Ok(())
 }
 
+/// Returns the status of a request that is under way no more.
 fn completed(found: Option<pombo_basic::Status>) -> Status {
+    end_request();
     found.map_or(Status::SENT, received)
 }
 

@@ -21,11 +21,14 @@ use zerocopy::little_endian::U32;
 const RANKS: usize = 64;
 /// Most requests under way.
 const REQUESTS: usize = 256;
+/// Operations that collective calls have beside them: with none they would wait for requests that nobody completes.
+const OWN: usize = 8;
 /// Messages that wait for a receive, divided among the ranks.
 const POOL: usize = 512;
 
 /// Short lengths, no rendezvous, a list that is searched in order, tables in place.
-type Basic = Composition<U32, Eager, Linear, HeapCells, Capacities<REQUESTS, POOL, EAGER, RANKS>>;
+type Basic =
+    Composition<U32, Eager, Linear, HeapCells, Capacities<{ REQUESTS + OWN }, POOL, EAGER, RANKS>>;
 /// Bytes of a slot of an operation under way, and of one of a message without a receive.
 pub(crate) const SLOT_BYTES: [usize; 2] = slot_bytes::<MpiHeader, Basic>();
 pub(crate) type World = Mpi<'static, Kept, Basic>;
@@ -55,6 +58,8 @@ pub(crate) enum Phase {
 
 struct Global {
     phase: Cell<Phase>,
+    /// Requests under way.
+    requests: Cell<usize>,
     /// Filled by `MPI_Init`. All of it is zero in the program's file, which does not carry it so.
     world: UnsafeCell<MaybeUninit<World>>,
 }
@@ -64,6 +69,7 @@ unsafe impl Sync for Global {}
 
 static GLOBAL: Global = Global {
     phase: Cell::new(Phase::Before),
+    requests: Cell::new(0),
     world: UnsafeCell::new(MaybeUninit::uninit()),
 };
 
@@ -80,6 +86,21 @@ pub(crate) fn world() -> Result<&'static mut World, FatalError> {
         Phase::Inside => Ok(unsafe { (*GLOBAL.world.get()).assume_init_mut() }),
         _ => Err(FatalError::Phase),
     }
+}
+
+/// Counts a request that is under way.
+pub(crate) fn begin_request() -> Result<(), FatalError> {
+    match GLOBAL.requests.get() {
+        REQUESTS => Err(FatalError::Full),
+        requests => Ok(GLOBAL.requests.set(requests + 1)),
+    }
+}
+
+/// Counts a request that is under way no more.
+pub(crate) fn end_request() {
+    GLOBAL
+        .requests
+        .update(|requests| requests.saturating_sub(1));
 }
 
 /// Joins the world that the environment names.

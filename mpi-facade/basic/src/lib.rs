@@ -320,7 +320,8 @@ impl<'buf, L: Channel, C: Config> Mpi<'buf, L, C> {
     /// `MPI_Bcast`: all ranks get the bytes of the root, of which all pass as many.
     ///
     /// # Errors
-    /// There is no such rank, or the ranks disagree on the length.
+    /// There is no such rank, a rank is gone, or this rank has passed fewer bytes than the root. More than the root's are an error
+    /// of the program that is not seen.
     pub fn bcast(&mut self, buffer: SharedBytes<'buf>, root: usize) -> Result<(), Error> {
         self.peer(root)?;
         let buffers = OperationBuffers {

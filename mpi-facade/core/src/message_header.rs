@@ -12,6 +12,7 @@ use pombo_kernel::matching::Adaptive as Matching;
 use pombo_kernel::matching::Linear as Matching;
 use pombo_kernel::{Capacities, Composition, Header, Pattern, Peer};
 use pombo_netdrivers::HeapStorage;
+use pombo_netdrivers::tuning::FAST_PATHS;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -154,5 +155,7 @@ pub type MpiComposition = Composition<
     Buffered,
 >;
 
-/// The fingerprint of the settings that all ranks of a job must share; the shared-memory file contains it.
-pub const FINGERPRINT: u64 = pombo_kernel::fingerprint::<MpiHeader, MpiComposition>();
+/// The fingerprint of the settings that all ranks of a job must share; the shared-memory file contains it. Without fast
+/// paths a rank does not know the long frames that one with them sends.
+pub const FINGERPRINT: u64 =
+    pombo_kernel::fingerprint::<MpiHeader, MpiComposition>() ^ FAST_PATHS as u64;

@@ -29,8 +29,6 @@ pub struct Rings {
     park: Futex,
     /// The segment's epoch at the last look for ranks that have ended.
     epoch: u32,
-    /// A peer had no room since this rank last slept.
-    is_blocked: bool,
     pairs: Box<[Pair]>,
     /// The last field, as the rings lie in it.
     segment: Segment,
@@ -40,6 +38,8 @@ pub struct Rings {
 struct Pair {
     outbound: Producer<RingMemory>,
     inbound: Consumer<RingMemory>,
+    /// The peer had no room since this rank last slept.
+    is_blocked: bool,
     /// The peer knows that this rank sends to it.
     is_announced: bool,
     /// The peer has ended, or has written what no correct peer writes.
@@ -62,6 +62,7 @@ impl Rings {
             outbound: Producer::new(unsafe { segment.ring_memory(rank, peer) }),
             // SAFETY: as above.
             inbound: Consumer::new(unsafe { segment.ring_memory(peer, rank) }),
+            is_blocked: false,
             is_announced: false,
             is_closed: false,
             is_reported: false,
@@ -71,7 +72,6 @@ impl Rings {
             me: Peer(rank as u16),
             park,
             epoch: 0,
-            is_blocked: false,
             pairs,
             segment,
         })
@@ -117,19 +117,20 @@ impl Rings {
         self.epoch != self.segment.header().epoch.0.load(Ordering::Acquire)
             || self.pairs.iter().enumerate().any(|(peer, pair)| {
                 self.has_sent(peer) && pair.inbound.has_next()
-                    || self.is_blocked && pair.outbound.has_more_room()
+                    || pair.is_blocked && pair.outbound.has_more_room()
             })
     }
 
     #[cold]
     fn sleep(&mut self, limit: Option<Duration>) {
-        let until = match self.is_blocked {
+        let until = match self.pairs.iter().any(|pair| pair.is_blocked) {
             true => WaitFor::Room,
             false => WaitFor::Frame,
         };
         let own = &self.segment.control(self.me.index()).event_count.0;
         own.sleep(until, None, limit, &self.park, || self.has_pending());
-        self.is_blocked = false;
+        let blocked = self.pairs.iter_mut();
+        blocked.for_each(|pair| pair.is_blocked = false);
     }
 
     /// Waits as [`Channel::wait`], up to a limit.
@@ -172,7 +173,7 @@ impl Channel for Rings {
         match pair.outbound.push(0, len, parts) {
             Ok(()) => {}
             Err(RingError::Full) => {
-                self.is_blocked = true;
+                pair.is_blocked = true;
                 return Err(ChannelError::Full);
             }
             Err(_) => {

@@ -260,6 +260,7 @@ pub const TABLE: &[Selection] = &[
             rule(ANY, ANY, Hierarchical),
             costly_waits(16, 8192, Linear),
             rule(ANY, 1 << 18, Binomial),
+            one_host(2, ANY, Binomial),
             rule(16, ANY, Chain),
             rule(ANY, ANY, Binomial),
         ],

@@ -298,32 +298,25 @@ fn reduce_directly(
         call.send_directly(area, input)?;
         return Ok(true);
     }
-    combine_directly(
-        call,
-        reduced,
-        reduction,
-        input,
-        |call, _, into, meanwhile| {
-            meanwhile();
-            call.receive_directly(area, into)
-        },
-    )
+    combine_directly(call, reduced, reduction, input, |call, _, into| {
+        call.receive_directly(area, into)
+    })
 }
 
 /// Combines this rank's contribution with the other one's, which `receive` receives, in the order of the ranks. That is
-/// passed this rank's contribution as well, and what to do while the other one's is on its way.
+/// passed this rank's contribution as well.
 #[inline]
 fn combine_directly(
     call: &mut Call<'_>,
     reduced: Reduced<'_>,
     reduction: &Reduction,
     input: Region,
-    receive: impl Fn(&mut Call<'_>, Region, Region, &dyn Fn()) -> Result<bool, CallError>,
+    receive: impl Fn(&mut Call<'_>, Region, Region) -> Result<bool, CallError>,
 ) -> Result<bool, CallError> {
     let output = reduced.at(reduced.output).vector(call.datatypes())?;
     let is_first = call.position.rank == 0;
     if is_first && !reduced.is_in_place() {
-        if receive(call, input.clone(), output.clone(), &|| {})? {
+        if receive(call, input.clone(), output.clone())? {
             reduction.apply_predefined(&input, &output, &output);
         }
         return Ok(true);
@@ -338,11 +331,11 @@ fn combine_apart(
     call: &mut Call<'_>,
     reduction: &Reduction,
     (input, output): (Region, Region),
-    receive: impl Fn(&mut Call<'_>, Region, Region, &dyn Fn()) -> Result<bool, CallError>,
+    receive: impl Fn(&mut Call<'_>, Region, Region) -> Result<bool, CallError>,
 ) -> Result<bool, CallError> {
     let mut memory = [core::mem::MaybeUninit::<u8>::uninit(); PAIR_DIRECT];
     let other = UserAddress::of(&mut memory).region(Source::len(&input), Shape::BYTE);
-    if receive(call, input.clone(), other.clone(), &|| {})? {
+    if receive(call, input.clone(), other.clone())? {
         let (left, right) = match call.position.rank {
             0 => (&input, &other),
             _ => (&other, &input),
@@ -426,8 +419,8 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result
     let area = match call.method(Operation::Allreduce, bytes)? {
         Method::SharedMemory(area) => area,
         Method::Direct(area) => {
-            let exchange = |call: &mut Call<'_>, message, into, meanwhile: &dyn Fn()| {
-                call.exchange_directly(area, message, into, meanwhile)
+            let exchange = |call: &mut Call<'_>, message, into| {
+                call.exchange_directly(area, message, into, || {})
             };
             return combine_directly(call, reduced, &reduction, input, exchange);
         }

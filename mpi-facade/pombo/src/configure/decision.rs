@@ -331,6 +331,11 @@ impl Reader<'_> {
         if datatypes.value > Level::Basic {
             return no(&datatypes.why);
         }
+        if let Some(place) = &self.0.without_source {
+            return no(&format!(
+                "{place} has no symbols of constants such as MPI_COMM_SELF, and its source is not given"
+            ));
+        }
         match told.longest {
             _ if told.hosts || told.heterogeneous || told.diagnostics => {
                 no("it is for one host, without sentences")

@@ -10,7 +10,7 @@ use super::{Bootstrapped, JobError, JoinError, processor};
 use crate::environment::{NotANumber, variable, whole};
 #[cfg(not(feature = "launchers"))]
 use crate::host_map::Hosts;
-use crate::settings::{FAKE_HOST, JOB, NET, RANK, SHM_FD, SIZE};
+use crate::settings::{FAKE_HOST, JOB, NET, RANK, SHM_FD, SIZE, SPARE};
 #[cfg(not(feature = "launchers"))]
 use alloc::boxed::Box;
 use core::ffi::{CStr, c_int};
@@ -116,6 +116,9 @@ fn refuse_hosts() -> Result<(), Refusal> {
         }
         Some(net) if ![&b"auto"[..], b"shm"].contains(&net) => "POMBO_NET names a network",
         _ if variable(FAKE_HOST.name).is_some() => "POMBO_FAKE_HOST names a host",
+        _ if whole(SPARE.name)?.is_some_and(|places| places > 0) => {
+            "POMBO_SPARE keeps places for processes that join it"
+        }
         _ if variable(JOB.name).is_some() && variable(SHM_FD.name).is_none() => {
             "POMBO_JOB names ranks that no launcher started"
         }
