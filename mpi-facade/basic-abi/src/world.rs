@@ -90,10 +90,12 @@ pub(crate) fn world() -> Result<&'static mut World, FatalError> {
 
 /// Counts a request that is under way.
 pub(crate) fn begin_request() -> Result<(), FatalError> {
-    match GLOBAL.requests.get() {
-        REQUESTS => Err(FatalError::Full),
-        requests => Ok(GLOBAL.requests.set(requests + 1)),
+    let requests = GLOBAL.requests.get();
+    if requests == REQUESTS {
+        return Err(FatalError::Full);
     }
+    GLOBAL.requests.set(requests + 1);
+    Ok(())
 }
 
 /// Counts a request that is under way no more.
