@@ -125,11 +125,11 @@ fn a_limit_on_the_size_of_files_is_told() {
     // The limits are in blocks of a shell's size: one applies to the launcher's output, but not to the pipe from its
     // rank; the other is exceeded even by the memory of the job.
     for (blocks, message) in [
-        ("40000", "cannot write the ranks' output: File too large"),
+        ("100000", "cannot write the ranks' output: File too large"),
         ("1", "ulimit -f"),
     ] {
         let log = File::create(place.join("log")).unwrap();
-        let script = "ulimit -f $1; exec \"$0\" run -n 1 sh -c 'seq 10000000'";
+        let script = "ulimit -f $1; exec \"$0\" run -n 1 sh -c 'seq 20000000'";
         let mut command = Command::new("sh");
         command.args(["-c", script, env!("CARGO_BIN_EXE_pombo"), blocks]);
         let output = command
