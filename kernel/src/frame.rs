@@ -107,7 +107,7 @@ impl Writer {
         }
     }
 
-    /// Begins another head.
+    /// Begins another head in the same memory; what was written of the one before is gone.
     #[inline]
     pub(crate) fn begin(&mut self, kind: Kind) -> &mut Self {
         self.kind = kind;

@@ -58,7 +58,7 @@ pub(crate) enum Phase {
 
 struct Global {
     phase: Cell<Phase>,
-    /// Requests under way.
+    /// How many requests of the program are under way: at most `REQUESTS`.
     requests: Cell<usize>,
     /// Filled by `MPI_Init`. All of it is zero in the program's file, which does not carry it so.
     world: UnsafeCell<MaybeUninit<World>>,
@@ -78,7 +78,7 @@ pub(crate) fn phase() -> Phase {
     GLOBAL.phase.get()
 }
 
-/// Returns the world.
+/// Returns the world, or the error of a call before `MPI_Init` or after `MPI_Finalize`.
 pub(crate) fn world() -> Result<&'static mut World, FatalError> {
     match phase() {
         // SAFETY: it was filled before the phase began. One thread at a time calls MPI, as it was granted, and no function of
