@@ -10,6 +10,7 @@ use core::ops::RangeInclusive;
 
 use super::error::ShmError;
 use super::event_count::EventCount;
+use super::long_frames::LongCursor;
 use super::read_acks::ReadAcks;
 use super::ring;
 use super::sync::{AtomicU32, AtomicU64};
@@ -21,7 +22,7 @@ pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// The same of a machine with the other byte order.
 const FOREIGN_MAGIC: u64 = MAGIC.swap_bytes();
 /// The version of the layout and of everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 15;
+pub(super) const VERSION: u64 = 16;
 
 /// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 128 GiB of the
 /// 128 TiB that a process can address.
@@ -103,7 +104,7 @@ pub(super) struct Control {
 pub(super) struct ConsumerCursor {
     pub(super) position: AtomicU64,
     pub(super) acks: ReadAcks,
-    pub(super) long_position: AtomicU64,
+    pub(super) long: LongCursor,
 }
 
 /// Number of regions for boards, and of groups that may use them at a time.
@@ -274,7 +275,8 @@ layout!(Header = 640, {
 });
 layout!(RankStatus = 20, { state: 0, monitored_pid: 4, root_cause: 8, own_pid: 12, job_rank: 16 });
 layout!(Control = 384, { status: 0, event_count: 128, senders: 256 });
-layout!(ConsumerCursor = 64, { position: 0, acks: 8, long_position: 16 });
+layout!(ConsumerCursor = 64, { position: 0, acks: 8, long: 16 });
+layout!(LongCursor = 32, { position: 0, timed: 8, began: 16, ended: 24 });
 layout!(BoardSlots = 128 * (1 + SLOTS), { released: 0, slots: 128 });
 layout!(BoardSlot = 128, {});
 layout!(Answer = 4096, { answered: 0, len: 4, words: 8 });

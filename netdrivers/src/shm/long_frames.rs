@@ -12,9 +12,7 @@ use pombo_kernel::memory::Part;
 
 use super::layout::FRAME_LIMIT;
 use super::ring::{RingError, copy_parts};
-use super::store_choice::StoreChoice;
-#[cfg(target_arch = "x86_64")]
-use super::store_choice::Stores;
+use super::store_choice::{StoreChoice, Stores};
 use super::sync::{AtomicU64, Ordering};
 use crate::wait;
 
@@ -25,20 +23,48 @@ pub(super) struct Place {
     position: u64,
     /// Its length in bytes.
     len: usize,
+    /// Whether the consumer is to tell how long it reads the frame.
+    is_timed: bool,
+}
+
+/// What the consumer writes.
+#[repr(C)]
+#[derive(Default)]
+pub(super) struct LongCursor {
+    /// The position behind the last frame that was read.
+    pub(super) position: AtomicU64,
+    /// The position of the last frame that was to be timed.
+    pub(super) timed: AtomicU64,
+    /// When the consumer began to read it and when it ended, in nanoseconds.
+    pub(super) began: AtomicU64,
+    pub(super) ended: AtomicU64,
+}
+
+/// A frame whose reading is to be timed.
+#[derive(Clone, Copy)]
+struct TimedFrame {
+    place: Place,
+    stores: Stores,
+    /// When writing it began and ended, in nanoseconds.
+    began: u64,
+    ended: u64,
+    /// Whether the consumer had read everything before, so that it waits for the frame.
+    is_awaited: bool,
 }
 
 /// Places begin at multiples of that many bytes: at lines.
 const ALIGNMENT: u64 = 64;
 /// Bytes before a frame: behind them, the payload of the kernel's frames begins where copies are fast.
 const LEAD: usize = 8;
+/// The bit of a record's length that asks for the time.
+const TIMED: u64 = 1 << 63;
 
 /// The memory.
 pub(super) struct LongFrames {
     room: NonNull<u8>,
     /// Its size in bytes, a power of two.
     size: usize,
-    /// The position behind the last frame that was read, which the consumer alone writes.
-    consumed: NonNull<AtomicU64>,
+    cursor: NonNull<LongCursor>,
 }
 
 // SAFETY: it is the address of memory that all processes share; the two sides below govern the accesses.
@@ -47,19 +73,15 @@ unsafe impl Send for LongFrames {}
 impl LongFrames {
     /// # Safety
     /// Both addresses must stay valid as long as the result: a room of `size` initialised bytes, aligned to lines, and
-    /// its consumer's position.
-    pub(super) unsafe fn new(room: NonNull<u8>, size: usize, consumed: NonNull<AtomicU64>) -> Self {
+    /// its consumer's cursor.
+    pub(super) unsafe fn new(room: NonNull<u8>, size: usize, cursor: NonNull<LongCursor>) -> Self {
         assert!(size.is_power_of_two() && size >= 4 * FRAME_LIMIT);
-        Self {
-            room,
-            size,
-            consumed,
-        }
+        Self { room, size, cursor }
     }
 
-    fn consumed(&self) -> &AtomicU64 {
+    fn cursor(&self) -> &LongCursor {
         // SAFETY: the address is valid as long as the memory, see `new`.
-        unsafe { self.consumed.as_ref() }
+        unsafe { self.cursor.as_ref() }
     }
 
     /// Returns the address of a frame that lies inside.
@@ -76,6 +98,10 @@ pub(super) struct LongProducer {
     memory: LongFrames,
     position: u64,
     choice: StoreChoice,
+    /// The frame that was written last and is not committed, if it is to be timed.
+    written: Option<TimedFrame>,
+    /// The committed frame whose time the consumer has not told yet.
+    timed: Option<TimedFrame>,
 }
 
 impl LongProducer {
@@ -84,6 +110,8 @@ impl LongProducer {
             memory,
             position: 0,
             choice: StoreChoice::new(),
+            written: None,
+            timed: None,
         }
     }
 
@@ -93,11 +121,23 @@ impl LongProducer {
         let to_end = self.memory.size - (self.position as usize & (self.memory.size - 1));
         let gap = if LEAD + len <= to_end { 0 } else { to_end };
         let position = self.position + gap as u64;
-        let consumed = self.memory.consumed().load(Ordering::Acquire);
+        let cursor = self.memory.cursor();
+        let consumed = cursor.position.load(Ordering::Acquire);
         if consumed > self.position {
             return Err(RingError::Corrupt);
         }
-        let place = Place { position, len };
+        if let Some(frame) = self.timed
+            && let Some(time) = frame.time(cursor)
+        {
+            self.choice.learn(frame.stores, frame.place.len, time);
+            self.timed = None;
+        }
+        let (stores, is_timed) = self.choice.next();
+        let place = Place {
+            position,
+            len,
+            is_timed: is_timed && self.timed.is_none(),
+        };
         if place.end() - consumed > self.memory.size as u64 {
             return Err(RingError::Full);
         }
@@ -105,41 +145,67 @@ impl LongProducer {
         // SAFETY: the bytes lie inside the room, which is initialised; they are free, as the consumer has passed them, and
         // it looks at them again only when it is told of this frame.
         let room = unsafe { core::slice::from_raw_parts_mut(room, len) };
-        let (stores, is_timed) = self.choice.next();
-        let start = if is_timed { wait::now() } else { 0 };
+        let began = place.is_timed.then(wait::now);
         match stores {
             #[cfg(target_arch = "x86_64")]
             Stores::Streamed => super::streaming_copy::stream_parts(parts, room),
             _ => copy_parts(parts, room),
         }
-        if is_timed {
-            self.choice.learn(stores, len, wait::now() - start);
-        }
+        self.written = began.map(|began| TimedFrame {
+            place,
+            stores,
+            began,
+            ended: wait::now(),
+            is_awaited: consumed == self.position,
+        });
         Ok(place)
     }
 
     /// Keeps a frame whose record is in the ring.
     pub(super) fn commit(&mut self, place: Place) {
         self.position = place.end();
+        self.timed = self.written.take().or(self.timed);
     }
 }
 
 impl Place {
     /// Returns the content of the record: both fields, in native order.
     pub(super) fn record(self) -> [u8; 16] {
-        (u128::from(self.position) | (self.len as u128) << 64).to_ne_bytes()
+        let len = self.len as u64 | if self.is_timed { TIMED } else { 0 };
+        (u128::from(self.position) | u128::from(len) << 64).to_ne_bytes()
     }
 
     fn parse(record: &[u8]) -> Option<Place> {
         let fields = u128::from_ne_bytes(record.try_into().ok()?);
-        let (position, len) = (fields as u64, (fields >> 64) as usize);
-        Some(Place { position, len })
+        let (position, len) = (fields as u64, (fields >> 64) as u64);
+        Some(Place {
+            position,
+            len: (len & !TIMED) as usize,
+            is_timed: len & TIMED != 0,
+        })
     }
 
     /// Returns the position behind the frame.
     fn end(self) -> u64 {
         let end = self.position.saturating_add((LEAD + self.len) as u64);
         end.checked_next_multiple_of(ALIGNMENT).unwrap_or(end)
+    }
+}
+
+impl TimedFrame {
+    /// Returns the nanoseconds that the frame cost, if the consumer has read it: all from the beginning of its writing to
+    /// the end of its reading where the consumer waited for it, else those of the side that took longer, as both work
+    /// beside each other.
+    fn time(&self, cursor: &LongCursor) -> Option<u64> {
+        if cursor.timed.load(Ordering::Relaxed) != self.place.position {
+            return None;
+        }
+        let (began, ended) = (&cursor.began, &cursor.ended);
+        let (began, ended) = (began.load(Ordering::Relaxed), ended.load(Ordering::Relaxed));
+        Some(match self.is_awaited {
+            true => ended.saturating_sub(self.began),
+            false => ended.saturating_sub(began).max(self.ended - self.began),
+        })
     }
 }
 
@@ -160,7 +226,17 @@ impl LongConsumer {
         };
         // SAFETY: the bytes lie inside the room, which is initialised; their producer does not touch them before the
         // position below has passed them.
-        f(unsafe { core::slice::from_raw_parts(frame, place.len) });
-        self.0.consumed().store(place.end(), Ordering::Release);
+        let frame = unsafe { core::slice::from_raw_parts(frame, place.len) };
+        let cursor = self.0.cursor();
+        if place.is_timed {
+            let began = wait::now();
+            f(frame);
+            cursor.timed.store(place.position, Ordering::Relaxed);
+            cursor.began.store(began, Ordering::Relaxed);
+            cursor.ended.store(wait::now(), Ordering::Relaxed);
+        } else {
+            f(frame);
+        }
+        cursor.position.store(place.end(), Ordering::Release);
     }
 }

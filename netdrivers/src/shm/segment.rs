@@ -17,7 +17,7 @@ use super::layout::{
 use super::long_frames::LongFrames;
 use super::read_acks::ReadAcks;
 use super::ring_memory::{MailMemory, RingMemory};
-use super::sync::{AtomicU32, AtomicU64, Ordering};
+use super::sync::{AtomicU32, Ordering};
 use crate::tuning::MAIL;
 use crate::wait::cpu_quota;
 
@@ -322,7 +322,7 @@ impl Segment {
     /// It must not outlive the segment, and must be the only one in this process for its side.
     pub(super) unsafe fn ring_memory(&self, from: usize, to: usize) -> RingMemory {
         let ring = self.mapping.at(self.layout.ring(from, to), RING);
-        let position = self.position(from, to, offset_of!(ConsumerCursor, position));
+        let position = self.cursor(from, to, offset_of!(ConsumerCursor, position));
         // SAFETY: both lie inside the mapping, aligned by the layout, as long as the caller keeps the segment; the file
         // starts with zeros.
         unsafe { RingMemory::new(ring, position) }
@@ -335,15 +335,15 @@ impl Segment {
     pub(super) unsafe fn long_memory(&self, from: usize, to: usize) -> LongFrames {
         let size = self.layout.long_frames_size();
         let room = self.mapping.at(self.layout.long_frames(from, to), size);
-        let position = self.position(from, to, offset_of!(ConsumerCursor, long_position));
+        let cursor = self.cursor(from, to, offset_of!(ConsumerCursor, long));
         // SAFETY: as above.
-        unsafe { LongFrames::new(room, size, position) }
+        unsafe { LongFrames::new(room, size, cursor) }
     }
 
-    /// Returns the address of a position in a consumer's cursor.
-    fn position(&self, from: usize, to: usize, offset: usize) -> NonNull<AtomicU64> {
+    /// Returns the address of a field of a consumer's cursor.
+    fn cursor<T>(&self, from: usize, to: usize, offset: usize) -> NonNull<T> {
         let at = self.layout.cursor(from, to) + offset;
-        self.mapping.at(at, size_of::<AtomicU64>()).cast()
+        self.mapping.at(at, size_of::<T>()).cast()
     }
 }
 

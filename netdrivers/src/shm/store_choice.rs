@@ -2,7 +2,8 @@
 //!
 //! An ordinary store fetches its line from where it was used last. How long that takes depends on the distance of the
 //! processors, on the size of the caches, and on other load, and it changes within seconds; that of a store past the
-//! caches depends on the memory alone. So both are timed, and the better one is used.
+//! caches depends on the memory alone, and so does then the reader's load. So both ways are timed, with what they cost the
+//! reader, and the better one is used.
 
 /// How a frame is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,20 +20,23 @@ pub(super) struct StoreChoice {
     times: [u64; 2],
     /// The number of the next frame in its epoch.
     frame: u32,
+    /// Number of epochs, this one included, until one begins with a trial; 0: this one does.
+    epochs_to_trial: u64,
     /// How the last frames were written, and their number.
     last: (Stores, u32),
 }
 
-/// Number of frames after which the other way is tried again: some tens of milliseconds.
+/// Number of frames after which the other way may be tried again: some tens of milliseconds.
 const EPOCH: u32 = 1 << 14;
-/// Number of frames of a trial: two rounds through the largest room.
-const TRIAL: u32 = 128;
-/// Number of frames that are not timed after a change: the caches have to get used to it.
-const SETTLING: u32 = TRIAL / 2;
-/// Streamed stores must take less than the inverse of it, as the reader waits for what the caches do not hold.
-const FOR_READER: u64 = 3;
-/// One of so many frames is timed.
-const TIMED: u32 = 8;
+/// Number of frames of a trial: one of 64.
+const TRIAL: u32 = EPOCH / 64;
+/// Number of frames that are not timed after a change, as the caches have to get used to it: a round through the largest
+/// room.
+const SETTLING: u32 = 64;
+/// One of so many frames may be timed; a message of equal frames has no multiple of it, so each of them has its turn.
+const TIMED: u32 = 31;
+/// The most epochs from one trial to the next.
+const MOST_EPOCHS: u64 = 8;
 
 impl StoreChoice {
     pub(super) fn new() -> Self {
@@ -40,21 +44,23 @@ impl StoreChoice {
             times: [0; 2],
             // The first trial begins when ordinary stores have settled.
             frame: EPOCH - 4 * SETTLING,
+            epochs_to_trial: 0,
             last: (Stores::Cached, 0),
         }
     }
 
-    /// Returns how the next frame is written, and whether its time is to be told.
+    /// Returns how the next frame is written, and whether it may be timed.
     #[inline]
     pub(super) fn next(&mut self) -> (Stores, bool) {
-        let [cached, streamed] = self.times;
-        let is_trial = self.frame < TRIAL;
-        let streams = streamed != 0 && cached > FOR_READER.saturating_mul(streamed);
-        let stores = match streams != is_trial {
+        let is_trial = self.epochs_to_trial == 0 && self.frame < TRIAL;
+        let stores = match self.streams() != is_trial {
             true => Stores::Streamed,
             false => Stores::Cached,
         };
         self.frame = (self.frame + 1) % EPOCH;
+        if self.frame == 0 {
+            self.begin_epoch();
+        }
         match &mut self.last {
             (last, count) if *last == stores => *count = count.wrapping_add(1),
             last => *last = (stores, 0),
@@ -63,15 +69,31 @@ impl StoreChoice {
         (stores, count >= SETTLING && count.is_multiple_of(TIMED))
     }
 
-    /// Learns how many nanoseconds a frame of `len` bytes took. A shorter time counts at once, a longer one by and by, as
-    /// it may be an interruption.
+    /// Returns whether streamed stores are better, by more than what times differ anyway.
+    fn streams(&self) -> bool {
+        let [cached, streamed] = self.times;
+        streamed != 0 && cached > streamed + streamed / 8
+    }
+
+    /// A way that takes k times as long is tried in one of k epochs, so that trials cost at most a 64th of the time.
+    #[cold]
+    fn begin_epoch(&mut self) {
+        let [cached, streamed] = self.times;
+        let factor = cached.max(streamed) / cached.min(streamed).max(1);
+        self.epochs_to_trial = match self.epochs_to_trial {
+            0 if cached != 0 && streamed != 0 => factor.clamp(1, MOST_EPOCHS) - 1,
+            epochs => epochs.saturating_sub(1),
+        };
+    }
+
+    /// Learns how many nanoseconds a frame of `len` bytes cost writer and reader. One that took far longer was interrupted,
+    /// and counts as if it took twice the usual time.
     pub(super) fn learn(&mut self, stores: Stores, len: usize, nanoseconds: u64) {
-        let time = nanoseconds.saturating_mul(1024) / len.max(1) as u64;
+        let time = (nanoseconds.saturating_mul(1024) / len.max(1) as u64).max(1);
         let known = &mut self.times[stores as usize];
         *known = match *known {
             0 => time,
-            known if time < known => time,
-            known => known + (time - known).min(known) / 4,
+            known => known.midpoint(time.min(2 * known)),
         };
     }
 }
@@ -80,7 +102,7 @@ impl StoreChoice {
 mod tests {
     use super::*;
 
-    /// Writes that many frames that take these times in ns, and returns how many were written past the caches.
+    /// Writes that many frames that cost these times in ns, and returns how many were written past the caches.
     fn streamed(choice: &mut StoreChoice, frames: u32, times: [u64; 2]) -> u32 {
         let mut count = 0;
         for _ in 0..frames {
@@ -97,13 +119,29 @@ mod tests {
     fn the_faster_way_is_used_and_a_change_is_seen() {
         let mut choice = StoreChoice::new();
         let mut settled = |times| {
-            streamed(&mut choice, EPOCH, times);
+            streamed(&mut choice, MOST_EPOCHS as u32 * EPOCH, times);
             streamed(&mut choice, EPOCH, times)
         };
         // The first use of the memory costs more than any way.
         settled([20_000, 20_000]);
-        assert_eq!(settled([700, 400]), TRIAL);
-        assert_eq!(settled([7000, 1300]), EPOCH - TRIAL);
+        assert_eq!(settled([700, 650]), TRIAL);
+        assert_eq!(settled([1900, 1300]), EPOCH - TRIAL);
         assert_eq!(settled([700, 1300]), TRIAL);
+    }
+
+    #[test]
+    fn trials_cost_at_most_a_64th() {
+        for factor in [1, 2, 3, 5, 8, 20] {
+            for times in [[700, 700 * factor], [700 * factor, 700]] {
+                let mut choice = StoreChoice::new();
+                streamed(&mut choice, 2 * EPOCH, times);
+                let epochs = 100 * MOST_EPOCHS as u32;
+                let count = streamed(&mut choice, epochs * EPOCH, times);
+                let trials = count.min(epochs * EPOCH - count);
+                assert!(trials >= epochs / MOST_EPOCHS as u32 * TRIAL);
+                let cost = u64::from(trials) * factor.min(MOST_EPOCHS);
+                assert!(cost <= u64::from((epochs + MOST_EPOCHS as u32) * TRIAL));
+            }
+        }
     }
 }

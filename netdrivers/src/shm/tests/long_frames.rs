@@ -9,9 +9,9 @@ use pombo_kernel::memory::Part;
 use super::{Lcg, frame};
 
 use crate::shm::FRAME_LIMIT;
-use crate::shm::long_frames::{LongConsumer, LongFrames, LongProducer};
+use crate::shm::long_frames::{LongConsumer, LongCursor, LongFrames, LongProducer};
 use crate::shm::ring::RingError;
-use crate::shm::sync::{AtomicU64, Ordering};
+use crate::shm::sync::Ordering;
 
 /// The smallest room.
 const SIZE: usize = 64 << 10;
@@ -20,25 +20,25 @@ const SIZE: usize = 64 << 10;
 #[repr(align(64))]
 struct Line([u8; 64]);
 
-/// Runs `f` with both sides of a room, and the position of its consumer.
-fn with_room(f: impl FnOnce(LongProducer, LongConsumer, &AtomicU64)) {
+/// Runs `f` with both sides of a room, and the cursor of its consumer.
+fn with_room(f: impl FnOnce(LongProducer, LongConsumer, &LongCursor)) {
     let mut lines = vec![Line([0; 64]); SIZE / 64];
     let room = NonNull::from(&mut lines[..]).cast::<u8>();
-    let consumed = AtomicU64::new(0);
-    // SAFETY: the room is aligned to lines and initialised, and it lives, as the position does, until `f` has dropped
+    let cursor = LongCursor::default();
+    // SAFETY: the room is aligned to lines and initialised, and it lives, as the cursor does, until `f` has dropped
     // both sides; one thread uses them.
-    let side = || unsafe { LongFrames::new(room, SIZE, NonNull::from(&consumed)) };
+    let side = || unsafe { LongFrames::new(room, SIZE, NonNull::from(&cursor)) };
     f(
         LongProducer::new(side()),
         LongConsumer::new(side()),
-        &consumed,
+        &cursor,
     );
     assert!(lines.iter().any(|line| line.0 != [0; 64]));
 }
 
 #[test]
 fn frames_arrive_as_from_a_queue() {
-    with_room(|mut producer, consumer, _| {
+    with_room(|mut producer, consumer, cursor| {
         let (mut rng, mut queue) = (Lcg(7), VecDeque::new());
         let (mut refused, mut taken) = (0, 0);
         for number in 0..40_000 {
@@ -71,12 +71,17 @@ fn frames_arrive_as_from_a_queue() {
             }
         }
         assert!(refused > 100 && taken > 10_000, "{refused} {taken}");
+        // The consumer was asked for times, and told them.
+        let [timed, began, ended] = [&cursor.timed, &cursor.began, &cursor.ended];
+        assert!(timed.load(Ordering::Relaxed) > 0);
+        let began = began.load(Ordering::Relaxed);
+        assert!(began > 0 && began <= ended.load(Ordering::Relaxed));
     });
 }
 
 #[test]
 fn corrupt_memory_is_survived() {
-    with_room(|mut producer, consumer, consumed| {
+    with_room(|mut producer, consumer, cursor| {
         let mut rng = Lcg(3);
         let bytes = frame(1, FRAME_LIMIT);
         let part = [Part::Bytes(&bytes)];
@@ -90,7 +95,7 @@ fn corrupt_memory_is_survived() {
             let len = rng.below(25) as usize;
             consumer.take(&record[..len], |frame| assert!(frame.len() <= FRAME_LIMIT));
         }
-        consumed.store(u64::MAX, Ordering::Relaxed);
+        cursor.position.store(u64::MAX, Ordering::Relaxed);
         let corrupt = producer.write(bytes.len(), &part).err();
         assert_eq!(corrupt, Some(RingError::Corrupt));
     });
