@@ -188,11 +188,12 @@ pub const PREFETCHED_ANSWER: usize = 312;
 /// Sizes in bytes of messages for which a single copy is faster if ranks share processors: for shorter ones the system
 /// call costs more, and longer ones leave the caches on the way.
 pub const SINGLE_COPY_BYTES: Range<usize> = 256 << 10..4 << 20;
-/// Sizes in bytes of the room for long frames of an ordered pair.
-pub const LONG_FRAMES: RangeInclusive<usize> = 64 << 10..=1 << 20;
-/// What the rooms for long frames to a rank take together, in bytes. A pair that communicates for long touches all of its
-/// room; in one that is larger than a processor's own cache, a copy takes a third of the time.
+/// Bytes of the cells for a rank's long frames, to whichever ranks they go; half of it where there is one other rank. A pair
+/// that communicates for long touches all of them; in more than a processor's own cache holds, a copy takes a third of the
+/// time.
 pub const LONG_FRAMES_OF_RANK: usize = 2 << 20;
+/// Most bytes of the cells of all ranks of a host, as long as each has the fewest.
+pub const LONG_FRAMES_OF_HOST: usize = 32 << 20;
 /// Bytes of a long frame that are gathered before they are stored past the caches: they stay in the first cache.
 pub const STREAMED_BLOCK: usize = 4 << 10;
 /// Bytes of a single copy that go through the stack at a time if the destination is not contiguous.

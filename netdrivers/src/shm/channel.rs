@@ -13,6 +13,7 @@ use super::error::ShmError;
 use super::event_count::{Park, WaitFor};
 use super::futex::Futex;
 use super::layout::{FRAME_LIMIT, MAX_RANKS};
+use super::long_frames::FreeCells;
 use super::membership::Membership;
 use super::pid_monitor;
 use super::questions::Question;
@@ -55,6 +56,8 @@ pub struct Shm {
     pub(super) timing: LookTiming,
     pub(super) groups: Groups,
     pub(super) pending_reads: PendingReads,
+    /// Room for this rank's next long frames, with the fast paths alone.
+    free_cells: Option<FreeCells>,
     /// The socket at which this rank sleeps if it waits for a network too.
     pub(super) wake_socket: Option<WakeSocket>,
     /// The last question for which this rank has woken, and the last one that it has answered.
@@ -99,6 +102,9 @@ impl Shm {
             // SAFETY: the connections are dropped before the segment; this rank was claimed, so nobody else has them.
             unsafe { Connection::new(&segment, rank, connection) }
         });
+        // SAFETY: `FreeCells` is dropped before the segment; this rank was claimed, so nobody else has its cells.
+        let free_cells =
+            FAST_PATHS.then(|| FreeCells::new(unsafe { segment.long_cells(rank) }, ranks - 1));
         let mut shm = Box::new(Self {
             park,
             wait_policy: wait_policy::of(&segment),
@@ -117,6 +123,7 @@ impl Shm {
             },
             groups: Groups::default(),
             pending_reads: PendingReads::default(),
+            free_cells,
             wake_socket: None,
             seen_question: 0,
             answered: 0,
@@ -510,23 +517,37 @@ impl Shm {
                 false => Err(ChannelError::TooLong { limit: FRAME_LIMIT }),
             };
         }
-        let connection = &mut self.connections[to.index()];
-        if connection.closed {
+        if self.connections[to.index()].closed {
             return Err(ChannelError::PeerLost(to));
         }
         // A reader on the same processor finds what the ring holds in its caches.
-        let pushed = match FAST_PATHS
-            && self.wait_policy.spins()
-            && self.members.segment.has_long_frames()
-        {
-            true => connection.push_long(len, parts),
-            false => connection.push(len, parts),
+        let mut pushed = match self.wait_policy.spins() {
+            true => self.push_long(to, len, parts),
+            false => Ok(false),
         };
+        let connection = &mut self.connections[to.index()];
+        if pushed == Ok(false) {
+            pushed = connection.push(len, parts).map(|()| true);
+        }
         if let Err(error) = pushed {
             return Err(self.ring_failed(to, error));
         }
         announce(connection, &self.members, to, &self.park);
         Ok(Sent::Done)
+    }
+
+    /// Sends a long frame in a cell; returns false if all cells hold frames that their receivers have not read.
+    fn push_long(&mut self, to: Peer, len: usize, parts: &[Part<'_>]) -> Result<bool, RingError> {
+        let Some(free) = &mut self.free_cells else {
+            return Ok(false);
+        };
+        if self.connections[to.index()].push_long(free, len, parts)? {
+            return Ok(true);
+        }
+        for connection in &mut self.connections {
+            connection.reclaim(free);
+        }
+        self.connections[to.index()].push_long(free, len, parts)
     }
 
     #[cold]

@@ -10,7 +10,7 @@ use core::ptr::NonNull;
 use super::cma::RemoteBuffer;
 use super::event_count::EventCount;
 use super::layout::Control;
-use super::long_frames::{LongConsumer, LongProducer};
+use super::long_frames::{FreeCells, LongConsumer, LongProducer};
 use super::mail::{self, Mail, Positions};
 use super::read_acks::{ReadAck, ReadAcks};
 use super::received_frame::{EventHandler, Frame};
@@ -79,14 +79,14 @@ impl Connection {
             )
         };
         let long = FAST_PATHS.then(|| {
+            let to = segment.long_cursor(me, connection);
+            let from = segment.long_cursor(connection, me);
             // SAFETY: as above.
-            let (outbound, inbound) = unsafe {
-                (
-                    segment.long_memory(me, connection),
-                    segment.long_memory(connection, me),
-                )
+            let (producer, consumer) = unsafe {
+                let cells = segment.long_cells(connection);
+                (LongProducer::new(to), LongConsumer::new(cells, from))
             };
-            Box::new((LongProducer::new(outbound), LongConsumer::new(inbound)))
+            Box::new((producer, consumer))
         });
         Self {
             outbound: Producer::new(outbound),
@@ -159,21 +159,41 @@ impl Connection {
         self.end_burst();
     }
 
-    /// Appends a frame of `len` bytes, which lies beside the ring.
-    pub(super) fn push_long(&mut self, len: usize, parts: &[Part<'_>]) -> Result<(), RingError> {
-        // The consumer frees the frame before its record: if there is no room now, the ring tells when there is.
+    /// Appends a frame of `len` bytes, which lies in one of this rank's cells; returns false if all are in use.
+    pub(super) fn push_long(
+        &mut self,
+        free: &mut FreeCells,
+        len: usize,
+        parts: &[Part<'_>],
+    ) -> Result<bool, RingError> {
+        // The consumer frees the cell before its record: if there is none now, the ring tells when there is.
         self.outbound.look_for_room()?;
         let (long, _) = &mut **self.long.as_mut().ok_or(RingError::Full)?;
-        let place = long.write(len, parts)?;
+        long.reclaim(free)?;
+        let Some(place) = long.write(free, len, parts)? else {
+            return Ok(false);
+        };
         let record = place.record();
         self.outbound.push_flagged(
             LONG | self.mail.ring_flags(),
             record.len(),
             &[Part::Bytes(&record)],
         )?;
-        long.commit(place);
+        long.commit(free);
         self.ring_sent();
-        Ok(())
+        Ok(true)
+    }
+
+    /// Frees the cells of frames to this peer that it has read, all if it has gone. What else is wrong with them is found
+    /// when the next one is sent.
+    #[cold]
+    pub(super) fn reclaim(&mut self, free: &mut FreeCells) {
+        if let Some((long, _)) = self.long.as_deref_mut() {
+            match self.closed {
+                true => long.reclaim_all(free),
+                false => _ = long.reclaim(free),
+            }
+        }
     }
 
     /// Exposes memory; returns the number of the read.

@@ -1,16 +1,16 @@
 //! The layout of a segment: a header, a control block per rank, the consumers' positions, the rings, the boards, the
-//! answers to questions, the long frames, the mail lines. Only `Shm` and `Segment` use it; a change here needs a new [`VERSION`].
+//! answers to questions, the cells of long frames, the mail lines. Only `Shm` and `Segment` use it; a change here needs a new [`VERSION`].
 //!
 //! The file is sparse: a ring occupies memory from its first frame on, so pairs of ranks that never communicate cost
 //! nothing.
 
-use crate::tuning::{LONG_FRAMES, LONG_FRAMES_OF_RANK, MAIL};
+use crate::tuning::{LONG_FRAMES_OF_HOST, LONG_FRAMES_OF_RANK, MAIL};
 use core::mem::{align_of, offset_of, size_of};
 use core::ops::RangeInclusive;
 
 use super::error::ShmError;
 use super::event_count::EventCount;
-use super::long_frames::LongCursor;
+use super::long_frames::{CELL, LongCursor};
 use super::read_acks::ReadAcks;
 use super::ring;
 use super::sync::{AtomicU32, AtomicU64};
@@ -30,11 +30,10 @@ pub const MAX_RANKS: usize = 1024;
 
 /// Size in bytes of a ring, one per ordered pair. It holds short frames, and long ones of ranks that share processors.
 pub(super) const RING: usize = 64 << 10;
-/// The largest number of ranks that use rooms for long frames: beyond, they would take more than that, and be no larger
-/// than the rings.
-pub(super) const LONG_FRAMES_RANKS: usize = LONG_FRAMES_OF_RANK / *LONG_FRAMES.start();
 /// Number of granules of a ring.
 pub(super) const GRANULES: usize = RING / ring::GRANULE;
+/// Number of cells for long frames where many ranks share a host: enough for some messages to be under way.
+const FEWEST_CELLS: usize = 8;
 /// The longest frame, in bytes: a quarter of a ring.
 pub const FRAME_LIMIT: usize = ring::limit(GRANULES);
 
@@ -226,22 +225,26 @@ impl Layout {
         self.chunks(REGIONS, 0) + rank * size_of::<Answer>()
     }
 
-    /// Returns the offset of the long frames of a pair.
-    pub(super) fn long_frames(self, from: usize, to: usize) -> usize {
+    /// Returns the offset of the cells in which a rank's long frames lie.
+    pub(super) fn cells(self, rank: usize) -> usize {
         let answers = self.answer(self.ranks).next_multiple_of(PAGE);
-        answers + self.pair(from, to) * self.long_frames_size()
+        answers + rank * usize::from(self.long_cells()) * CELL
     }
 
-    /// Returns the size of the room for the long frames of a pair in bytes, a power of two.
-    pub(super) fn long_frames_size(self) -> usize {
-        let share = 1_usize << (LONG_FRAMES_OF_RANK / self.ranks).ilog2();
-        share.clamp(*LONG_FRAMES.start(), *LONG_FRAMES.end())
+    /// Returns the number of these cells of each rank. Two ranks need half of what others do, who send to several.
+    pub(super) fn long_cells(self) -> u16 {
+        let wanted = match self.ranks {
+            ..=2 => LONG_FRAMES_OF_RANK / 2,
+            _ => LONG_FRAMES_OF_RANK,
+        };
+        let bytes = wanted.min(LONG_FRAMES_OF_HOST / self.ranks);
+        (bytes / CELL).max(FEWEST_CELLS) as u16
     }
 
     /// Returns the offset of the mail line of a pair, whose ranks come in order.
     pub(super) fn mail(self, lower: usize, upper: usize) -> usize {
         let number = upper * (upper + 1) / 2 + lower;
-        self.long_frames(0, self.ranks) + number * MAIL
+        self.cells(self.ranks) + number * MAIL
     }
 
     fn pair(self, from: usize, to: usize) -> usize {
@@ -276,7 +279,7 @@ layout!(Header = 640, {
 layout!(RankStatus = 20, { state: 0, monitored_pid: 4, root_cause: 8, own_pid: 12, job_rank: 16 });
 layout!(Control = 384, { status: 0, event_count: 128, senders: 256 });
 layout!(ConsumerCursor = 64, { position: 0, acks: 8, long: 16 });
-layout!(LongCursor = 32, { position: 0, timed: 8, began: 16, ended: 24 });
+layout!(LongCursor = 32, { read: 0, timed: 8, began: 16, ended: 24 });
 layout!(BoardSlots = 128 * (1 + SLOTS), { released: 0, slots: 128 });
 layout!(BoardSlot = 128, {});
 layout!(Answer = 4096, { answered: 0, len: 4, words: 8 });
@@ -290,8 +293,7 @@ const_assert_eq!(offset_of!(Header, size), size_of::<Start>() - 8);
 const_assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
 const_assert!(MAIL.is_multiple_of(size_of::<CachePadded<u8>>()) && GRANULES <= ring::MAX_GRANULES);
 const_assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
-const_assert!(LONG_FRAMES.start().is_multiple_of(PAGE) && LONG_FRAMES.start().is_power_of_two());
-const_assert!(LONG_FRAMES.end().is_power_of_two() && LONG_FRAMES_OF_RANK / MAX_RANKS > 0);
+const_assert!(CELL.is_multiple_of(64) && LONG_FRAMES_OF_RANK / CELL <= u16::MAX as usize);
 const_assert!(CHUNK.is_multiple_of(PAGE) && INLINE < CHUNK);
 const_assert!(CHUNKS.start().is_power_of_two() && CHUNKS.end().is_power_of_two());
 const_assert!(FRAME_LIMIT >= pombo_kernel::channel::MIN_LIMIT);

@@ -1,11 +1,19 @@
-//! Room for the long frames of an ordered pair of ranks, beside their ring. Only `Connection` uses it.
+//! Memory for the long frames of a rank, beside the rings: cells that it alone writes. Only `Connection` and `Shm` use it.
 //!
-//! A record in the ring tells where such a frame lies, so the frames leave in the order of the ring. The room is larger
-//! than a processor's own cache where few ranks share the segment: then its lines have left the reader's cache when they
-//! are written again, and need not be fetched from there.
+//! A record in the ring tells in which cell such a frame lies, so the frames leave in the order of the ring. A cell is free
+//! again once its frame is read, for frames to any rank: so a rank that communicates with few has much room for each, and
+//! one that communicates with all has not more memory. Cells are used in turn, and where there are only two ranks they
+//! are more than a processor's own cache holds: then their lines have left the reader's cache when they are written
+//! again, and need not be fetched from there.
+//!
+//! | bound | | at the bound |
+//! | --- | --- | --- |
+//! | unread frames to one rank | [`LongCells::most`] | the sender waits, as where a ring is full |
+//! | cells of a rank | [`Layout::long_cells`](super::layout::Layout::long_cells) | the frame goes through the ring |
 //!
 //! Both sides check what they read: whatever the memory contains, no access leaves it and nothing panics.
 
+use alloc::collections::VecDeque;
 use core::ptr::NonNull;
 
 use pombo_kernel::memory::Part;
@@ -19,23 +27,23 @@ use crate::wait;
 /// Where a long frame lies, as its record tells.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// Number of bytes before it, since the beginning.
-    position: u64,
-    /// Its length in bytes.
-    len: usize,
+    /// The number of its cell.
+    cell: u16,
     /// Whether the consumer is to tell how long it reads the frame.
     is_timed: bool,
+    /// Its length in bytes.
+    len: usize,
 }
 
-/// What the consumer writes.
+/// What the consumer of one rank's frames writes.
 #[repr(C)]
 #[derive(Default)]
 pub(super) struct LongCursor {
-    /// The position behind the last frame that was read.
-    pub(super) position: AtomicU64,
-    /// The position of the last frame that was to be timed.
+    /// Number of frames read.
+    pub(super) read: AtomicU64,
+    /// The number that it had after the last frame that was to be timed.
     pub(super) timed: AtomicU64,
-    /// When the consumer began to read it and when it ended, in nanoseconds.
+    /// When the consumer began to read that frame and when it ended, in nanoseconds.
     pub(super) began: AtomicU64,
     pub(super) ended: AtomicU64,
 }
@@ -43,7 +51,9 @@ pub(super) struct LongCursor {
 /// A frame whose reading is to be timed.
 #[derive(Clone, Copy)]
 struct TimedFrame {
-    place: Place,
+    /// One more than the number of frames before it.
+    number: u64,
+    len: usize,
     stores: Stores,
     /// When writing it began and ended, in nanoseconds.
     began: u64,
@@ -52,51 +62,64 @@ struct TimedFrame {
     is_awaited: bool,
 }
 
-/// Places begin at multiples of that many bytes: at lines.
-const ALIGNMENT: u64 = 64;
-/// Bytes before a frame: behind them, the payload of the kernel's frames begins where copies are fast.
+/// Bytes before a frame in its cell: behind them, the payload of the kernel's frames begins where copies are fast.
 const LEAD: usize = 8;
-/// The bit of a record's length that asks for the time.
-const TIMED: u64 = 1 << 63;
+/// Size of a cell in bytes.
+pub(super) const CELL: usize = LEAD + FRAME_LIMIT;
 
-/// The memory.
-pub(super) struct LongFrames {
-    room: NonNull<u8>,
-    /// Its size in bytes, a power of two.
-    size: usize,
-    cursor: NonNull<LongCursor>,
+/// The cells of a rank.
+#[derive(Clone, Copy)]
+pub(super) struct LongCells {
+    memory: NonNull<u8>,
+    count: u16,
 }
 
-// SAFETY: it is the address of memory that all processes share; the two sides below govern the accesses.
-unsafe impl Send for LongFrames {}
+// SAFETY: it is the address of memory that all processes share; the sides below govern the accesses.
+unsafe impl Send for LongCells {}
 
-impl LongFrames {
+impl LongCells {
     /// # Safety
-    /// Both addresses must stay valid as long as the result: a room of `size` initialised bytes, aligned to lines, and
-    /// its consumer's cursor.
-    pub(super) unsafe fn new(room: NonNull<u8>, size: usize, cursor: NonNull<LongCursor>) -> Self {
-        assert!(size.is_power_of_two() && size >= 4 * FRAME_LIMIT);
-        Self { room, size, cursor }
-    }
-
-    fn cursor(&self) -> &LongCursor {
-        // SAFETY: the address is valid as long as the memory, see `new`.
-        unsafe { self.cursor.as_ref() }
+    /// The address must stay valid as long as the result: `count` cells of [`CELL`] initialised bytes.
+    pub(super) unsafe fn new(memory: NonNull<u8>, count: u16) -> Self {
+        Self { memory, count }
     }
 
     /// Returns the address of a frame that lies inside.
-    fn frame(&self, place: Place) -> Option<*mut u8> {
-        let start = (place.position as usize & (self.size - 1)) + LEAD;
-        let fits = place.len <= FRAME_LIMIT && start + place.len <= self.size;
-        // SAFETY: the offset lies inside the room, as was just checked.
-        fits.then(|| unsafe { self.room.add(start).as_ptr() })
+    fn frame(self, place: Place) -> Option<*mut u8> {
+        let fits = place.cell < self.count && place.len <= FRAME_LIMIT;
+        let start = usize::from(place.cell) * CELL + LEAD;
+        // SAFETY: the offset lies inside the cells, as was just checked.
+        fits.then(|| unsafe { self.memory.add(start).as_ptr() })
     }
 }
 
-/// The side that writes.
+/// The side that writes: a rank's cells, of which each is free or in one [`LongProducer`].
+pub(super) struct FreeCells {
+    cells: LongCells,
+    free: VecDeque<u16>,
+    /// Most unread frames to one rank.
+    most: usize,
+}
+
+impl FreeCells {
+    /// Takes the cells of a rank that has `peers` others.
+    pub(super) fn new(cells: LongCells, peers: usize) -> Self {
+        let count = usize::from(cells.count);
+        Self {
+            cells,
+            free: (0..cells.count).collect(),
+            most: if peers > 1 { count / 2 } else { count },
+        }
+    }
+}
+
+/// The frames to one rank.
 pub(super) struct LongProducer {
-    memory: LongFrames,
-    position: u64,
+    cursor: NonNull<LongCursor>,
+    /// The cells of unread frames, in order.
+    unread: VecDeque<u16>,
+    /// Number of frames before these.
+    read: u64,
     choice: StoreChoice,
     /// The frame that was written last and is not committed, if it is to be timed.
     written: Option<TimedFrame>,
@@ -104,46 +127,75 @@ pub(super) struct LongProducer {
     timed: Option<TimedFrame>,
 }
 
+// SAFETY: it is the address of memory that all processes share, and only its atomics are used.
+unsafe impl Send for LongProducer {}
+
 impl LongProducer {
-    pub(super) fn new(memory: LongFrames) -> Self {
+    /// # Safety
+    /// The address must stay valid as long as the result.
+    pub(super) unsafe fn new(cursor: NonNull<LongCursor>) -> Self {
         Self {
-            memory,
-            position: 0,
+            cursor,
+            unread: VecDeque::new(),
+            read: 0,
             choice: StoreChoice::new(),
             written: None,
             timed: None,
         }
     }
 
-    /// Writes a frame of `len` bytes, at most [`FRAME_LIMIT`], and returns its place. It is there for good once
-    /// [`LongProducer::commit`] is told of it.
-    pub(super) fn write(&mut self, len: usize, parts: &[Part<'_>]) -> Result<Place, RingError> {
-        let to_end = self.memory.size - (self.position as usize & (self.memory.size - 1));
-        let gap = if LEAD + len <= to_end { 0 } else { to_end };
-        let position = self.position + gap as u64;
-        let cursor = self.memory.cursor();
-        let consumed = cursor.position.load(Ordering::Acquire);
-        if consumed > self.position {
+    fn cursor(&self) -> &LongCursor {
+        // SAFETY: the address is valid as long as this, see `new`.
+        unsafe { self.cursor.as_ref() }
+    }
+
+    /// Frees the cells of frames that the consumer has read, and learns what a timed one cost.
+    pub(super) fn reclaim(&mut self, free: &mut FreeCells) -> Result<(), RingError> {
+        let read = self.cursor().read.load(Ordering::Acquire);
+        let count = read.checked_sub(self.read).ok_or(RingError::Corrupt)? as usize;
+        if count > self.unread.len() {
             return Err(RingError::Corrupt);
         }
+        free.free.extend(self.unread.drain(..count));
+        self.read = read;
         if let Some(frame) = self.timed
-            && let Some(time) = frame.time(cursor)
+            && let Some(time) = frame.time(self.cursor())
         {
-            self.choice.learn(frame.stores, frame.place.len, time);
+            self.choice.learn(frame.stores, frame.len, time);
             self.timed = None;
         }
-        let (stores, is_timed) = self.choice.next();
-        let place = Place {
-            position,
-            len,
-            is_timed: is_timed && self.timed.is_none(),
-        };
-        if place.end() - consumed > self.memory.size as u64 {
+        Ok(())
+    }
+
+    /// Frees all cells: the consumer has gone.
+    pub(super) fn reclaim_all(&mut self, free: &mut FreeCells) {
+        self.read += self.unread.len() as u64;
+        free.free.extend(self.unread.drain(..));
+    }
+
+    /// Writes a frame of `len` bytes, at most [`FRAME_LIMIT`], and returns its place; `None` if no cell is free. It is
+    /// there for good once [`LongProducer::commit`] is told of it.
+    pub(super) fn write(
+        &mut self,
+        free: &FreeCells,
+        len: usize,
+        parts: &[Part<'_>],
+    ) -> Result<Option<Place>, RingError> {
+        if self.unread.len() >= free.most {
             return Err(RingError::Full);
         }
-        let room = self.memory.frame(place).ok_or(RingError::Corrupt)?;
-        // SAFETY: the bytes lie inside the room, which is initialised; they are free, as the consumer has passed them, and
-        // it looks at them again only when it is told of this frame.
+        let Some(&cell) = free.free.front() else {
+            return Ok(None);
+        };
+        let (stores, is_timed) = self.choice.next();
+        let place = Place {
+            cell,
+            is_timed: is_timed && self.timed.is_none(),
+            len,
+        };
+        let room = free.cells.frame(place).ok_or(RingError::Corrupt)?;
+        // SAFETY: the bytes lie inside the cell, which is initialised; it is free, as its last consumer has passed it, and
+        // nobody looks at it again before being told of this frame.
         let room = unsafe { core::slice::from_raw_parts_mut(room, len) };
         let began = place.is_timed.then(wait::now);
         match stores {
@@ -152,43 +204,37 @@ impl LongProducer {
             _ => copy_parts(parts, room),
         }
         self.written = began.map(|began| TimedFrame {
-            place,
+            number: self.read + self.unread.len() as u64 + 1,
+            len,
             stores,
             began,
             ended: wait::now(),
-            is_awaited: consumed == self.position,
+            is_awaited: self.unread.is_empty(),
         });
-        Ok(place)
+        Ok(Some(place))
     }
 
-    /// Keeps a frame whose record is in the ring.
-    pub(super) fn commit(&mut self, place: Place) {
-        self.position = place.end();
+    /// Keeps the frame that was written last, whose record is in the ring.
+    pub(super) fn commit(&mut self, free: &mut FreeCells) {
+        self.unread.extend(free.free.pop_front());
         self.timed = self.written.take().or(self.timed);
     }
 }
 
 impl Place {
-    /// Returns the content of the record: both fields, in native order.
-    pub(super) fn record(self) -> [u8; 16] {
-        let len = self.len as u64 | if self.is_timed { TIMED } else { 0 };
-        (u128::from(self.position) | u128::from(len) << 64).to_ne_bytes()
+    /// Returns the content of the record: the length, the cell and whether the frame is timed, in native order.
+    pub(super) fn record(self) -> [u8; 8] {
+        let about = u64::from(self.cell) << 1 | u64::from(self.is_timed);
+        (about << 32 | self.len as u64).to_ne_bytes()
     }
 
     fn parse(record: &[u8]) -> Option<Place> {
-        let fields = u128::from_ne_bytes(record.try_into().ok()?);
-        let (position, len) = (fields as u64, (fields >> 64) as u64);
+        let fields = u64::from_ne_bytes(record.try_into().ok()?);
         Some(Place {
-            position,
-            len: (len & !TIMED) as usize,
-            is_timed: len & TIMED != 0,
+            cell: (fields >> 33).try_into().ok()?,
+            is_timed: fields >> 32 & 1 != 0,
+            len: fields as u32 as usize,
         })
-    }
-
-    /// Returns the position behind the frame.
-    fn end(self) -> u64 {
-        let end = self.position.saturating_add((LEAD + self.len) as u64);
-        end.checked_next_multiple_of(ALIGNMENT).unwrap_or(end)
     }
 }
 
@@ -197,7 +243,7 @@ impl TimedFrame {
     /// the end of its reading where the consumer waited for it, else those of the side that took longer, as both work
     /// beside each other.
     fn time(&self, cursor: &LongCursor) -> Option<u64> {
-        if cursor.timed.load(Ordering::Relaxed) != self.place.position {
+        if cursor.timed.load(Ordering::Relaxed) != self.number {
             return None;
         }
         let (began, ended) = (&cursor.began, &cursor.ended);
@@ -209,34 +255,44 @@ impl TimedFrame {
     }
 }
 
-/// The side that reads.
-pub(super) struct LongConsumer(LongFrames);
+/// The side that reads the frames of one rank.
+pub(super) struct LongConsumer {
+    cells: LongCells,
+    cursor: NonNull<LongCursor>,
+}
+
+// SAFETY: as for `LongProducer`.
+unsafe impl Send for LongConsumer {}
 
 impl LongConsumer {
-    pub(super) fn new(memory: LongFrames) -> Self {
-        Self(memory)
+    /// # Safety
+    /// The address must stay valid as long as the result, and no other consumer use it.
+    pub(super) unsafe fn new(cells: LongCells, cursor: NonNull<LongCursor>) -> Self {
+        Self { cells, cursor }
     }
 
-    /// Passes the frame that a record describes to `f`, and frees its room afterwards. The frame is empty if the record
+    /// Passes the frame that a record describes to `f`, and frees its cell afterwards. The frame is empty if the record
     /// is not valid.
     pub(super) fn take(&self, record: &[u8], f: impl FnOnce(&[u8])) {
         let place = Place::parse(record);
-        let Some((place, frame)) = place.and_then(|it| Some((it, self.0.frame(it)?))) else {
+        let Some((place, frame)) = place.and_then(|it| Some((it, self.cells.frame(it)?))) else {
             return f(&[]);
         };
-        // SAFETY: the bytes lie inside the room, which is initialised; their producer does not touch them before the
-        // position below has passed them.
+        // SAFETY: the bytes lie inside the cell, which is initialised; their producer does not touch them before it learns
+        // below that they are read.
         let frame = unsafe { core::slice::from_raw_parts(frame, place.len) };
-        let cursor = self.0.cursor();
+        // SAFETY: the address is valid as long as this, see `new`.
+        let cursor = unsafe { self.cursor.as_ref() };
+        let number = cursor.read.load(Ordering::Relaxed).wrapping_add(1);
         if place.is_timed {
             let began = wait::now();
             f(frame);
-            cursor.timed.store(place.position, Ordering::Relaxed);
+            cursor.timed.store(number, Ordering::Relaxed);
             cursor.began.store(began, Ordering::Relaxed);
             cursor.ended.store(wait::now(), Ordering::Relaxed);
         } else {
             f(frame);
         }
-        cursor.position.store(place.end(), Ordering::Release);
+        cursor.read.store(number, Ordering::Release);
     }
 }

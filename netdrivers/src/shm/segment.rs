@@ -11,10 +11,10 @@ use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
 use super::layout::{
-    self, Answer, BoardSlots, CHUNK, ConsumerCursor, Control, FRAME_LIMIT, Header,
-    LONG_FRAMES_RANKS, Layout, MAGIC, REGIONS, RING, RankStatus, VERSION,
+    self, Answer, BoardSlots, CHUNK, ConsumerCursor, Control, FRAME_LIMIT, Header, Layout, MAGIC,
+    REGIONS, RING, RankStatus, VERSION,
 };
-use super::long_frames::LongFrames;
+use super::long_frames::{CELL, LongCells, LongCursor};
 use super::read_acks::ReadAcks;
 use super::ring_memory::{MailMemory, RingMemory};
 use super::sync::{AtomicU32, Ordering};
@@ -300,11 +300,6 @@ impl Segment {
         self.mapping.at(cursor, size_of::<ReadAcks>()).cast()
     }
 
-    /// Returns whether long frames lie beside the rings.
-    pub(super) fn has_long_frames(&self) -> bool {
-        self.ranks() <= LONG_FRAMES_RANKS
-    }
-
     /// Returns the mail line of two ranks.
     ///
     /// # Safety
@@ -328,16 +323,22 @@ impl Segment {
         unsafe { RingMemory::new(ring, position) }
     }
 
-    /// Returns the memory of the long frames from one rank to another.
+    /// Returns the cells of a rank's long frames.
     ///
     /// # Safety
-    /// As [`Segment::ring_memory`].
-    pub(super) unsafe fn long_memory(&self, from: usize, to: usize) -> LongFrames {
-        let size = self.layout.long_frames_size();
-        let room = self.mapping.at(self.layout.long_frames(from, to), size);
-        let cursor = self.cursor(from, to, offset_of!(ConsumerCursor, long));
-        // SAFETY: as above.
-        unsafe { LongFrames::new(room, size, cursor) }
+    /// They must not outlive the segment.
+    pub(super) unsafe fn long_cells(&self, rank: usize) -> LongCells {
+        let count = self.layout.long_cells();
+        let cells = self
+            .mapping
+            .at(self.layout.cells(rank), usize::from(count) * CELL);
+        // SAFETY: they lie inside the mapping as long as the caller keeps the segment; the file starts with zeros.
+        unsafe { LongCells::new(cells, count) }
+    }
+
+    /// Returns the cursor of the long frames from one rank to another, valid as long as the segment.
+    pub(super) fn long_cursor(&self, from: usize, to: usize) -> NonNull<LongCursor> {
+        self.cursor(from, to, offset_of!(ConsumerCursor, long))
     }
 
     /// Returns the address of a field of a consumer's cursor.

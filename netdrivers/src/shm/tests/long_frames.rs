@@ -1,102 +1,208 @@
-//! Long frames compared with a queue, and with corrupt memory.
+//! Long frames compared with a queue for each receiver, and with corrupt memory.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
+use alloc::vec::Vec;
 use core::ptr::NonNull;
 
+use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
+use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
 use super::{Lcg, frame};
 
-use crate::shm::FRAME_LIMIT;
-use crate::shm::long_frames::{LongConsumer, LongCursor, LongFrames, LongProducer};
+use crate::shm::long_frames::{CELL, FreeCells, LongCells, LongConsumer, LongCursor, LongProducer};
 use crate::shm::ring::RingError;
 use crate::shm::sync::Ordering;
+use crate::shm::{FRAME_LIMIT, Segment, Shm};
 
-/// The smallest room.
-const SIZE: usize = 64 << 10;
+/// Number of cells.
+const CELLS: u16 = 8;
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line([u8; 64]);
 
-/// Runs `f` with both sides of a room, and the cursor of its consumer.
-fn with_room(f: impl FnOnce(LongProducer, LongConsumer, &LongCursor)) {
-    let mut lines = vec![Line([0; 64]); SIZE / 64];
-    let room = NonNull::from(&mut lines[..]).cast::<u8>();
-    let cursor = LongCursor::default();
-    // SAFETY: the room is aligned to lines and initialised, and it lives, as the cursor does, until `f` has dropped
-    // both sides; one thread uses them.
-    let side = || unsafe { LongFrames::new(room, SIZE, NonNull::from(&cursor)) };
-    f(
-        LongProducer::new(side()),
-        LongConsumer::new(side()),
-        &cursor,
-    );
+/// Runs `f` with a rank's cells and both sides of the frames to so many others, and the cursors of their consumers.
+fn with_cells(
+    peers: usize,
+    f: impl FnOnce(FreeCells, &mut [(LongProducer, LongConsumer)], &[LongCursor]),
+) {
+    let mut lines = vec![Line([0; 64]); usize::from(CELLS) * CELL / 64];
+    let cursors: Vec<LongCursor> = (0..peers).map(|_| LongCursor::default()).collect();
+    // SAFETY: the cells are initialised, and they live, as the cursors do, until `f` has dropped all sides; one thread uses
+    // them.
+    let cells = unsafe { LongCells::new(NonNull::from(&mut lines[..]).cast(), CELLS) };
+    let side = |cursor| {
+        let cursor = NonNull::from(cursor);
+        // SAFETY: as above.
+        unsafe { (LongProducer::new(cursor), LongConsumer::new(cells, cursor)) }
+    };
+    let mut sides: Vec<_> = cursors.iter().map(side).collect();
+    f(FreeCells::new(cells, peers), &mut sides, &cursors);
+    drop(sides);
     assert!(lines.iter().any(|line| line.0 != [0; 64]));
 }
 
 #[test]
-fn frames_arrive_as_from_a_queue() {
-    with_room(|mut producer, consumer, cursor| {
-        let (mut rng, mut queue) = (Lcg(7), VecDeque::new());
-        let (mut refused, mut taken) = (0, 0);
-        for number in 0..40_000 {
-            if rng.below(100) < 55 {
-                let len = match rng.below(4) {
-                    0 => FRAME_LIMIT,
-                    1 => rng.below(100) as usize,
-                    _ => rng.below(FRAME_LIMIT as u64 + 1) as usize,
-                };
-                let bytes = frame(number, len);
-                let (head, rest) = bytes.split_at(len.min(24));
-                match producer.write(len, &[Part::Bytes(head), Part::Bytes(rest)]) {
-                    Ok(place) => {
-                        // What is not committed did not happen.
-                        if rng.below(10) > 0 {
-                            producer.commit(place);
-                            queue.push_back((place.record(), bytes));
+fn frames_arrive_as_from_queues() {
+    for peers in 1..=4 {
+        with_cells(peers, |mut free, sides, cursors| {
+            let (mut rng, mut queues) = (Lcg(7), vec![VecDeque::new(); peers]);
+            let (mut refused, mut without_cell, mut taken) = (0, 0, 0);
+            for number in 0..20_000 {
+                let peer = rng.below(peers as u64) as usize;
+                let (producer, consumer) = &mut sides[peer];
+                if rng.below(100) < 55 {
+                    let len = match rng.below(4) {
+                        0 => FRAME_LIMIT,
+                        1 => rng.below(100) as usize,
+                        _ => rng.below(FRAME_LIMIT as u64 + 1) as usize,
+                    };
+                    let bytes = frame(number, len);
+                    let (head, rest) = bytes.split_at(len.min(24));
+                    producer.reclaim(&mut free).expect("a correct consumer");
+                    match producer.write(&free, len, &[Part::Bytes(head), Part::Bytes(rest)]) {
+                        Ok(Some(place)) => {
+                            // What is not committed did not happen.
+                            if rng.below(10) > 0 {
+                                producer.commit(&mut free);
+                                queues[peer].push_back((place.record(), bytes));
+                            }
+                        }
+                        Ok(None) => {
+                            // Others have the cells: they are not told that they are read.
+                            let unread: usize = queues.iter().map(VecDeque::len).sum();
+                            assert!(peers > 1 && queues[peer].len() < usize::from(CELLS) / 2);
+                            without_cell += 1;
+                            if unread < usize::from(CELLS) {
+                                for (producer, _) in &mut *sides {
+                                    producer.reclaim(&mut free).expect("a correct consumer");
+                                }
+                                let again = sides[peer].0.write(&free, len, &[Part::Bytes(&bytes)]);
+                                assert!(matches!(again, Ok(Some(_))));
+                            }
+                        }
+                        Err(error) => {
+                            assert_eq!(error, RingError::Full);
+                            let most = if peers > 1 { CELLS / 2 } else { CELLS };
+                            assert_eq!(queues[peer].len(), most.into());
+                            refused += 1;
                         }
                     }
-                    Err(error) => {
-                        assert_eq!(error, RingError::Full);
-                        // Two of the longest frames and a gap always fit.
-                        assert!(queue.len() > 1);
-                        refused += 1;
-                    }
+                } else if let Some((record, bytes)) = queues[peer].pop_front() {
+                    consumer.take(&record, |frame| assert!(frame == bytes));
+                    taken += 1;
                 }
-            } else if let Some((record, bytes)) = queue.pop_front() {
-                consumer.take(&record, |frame| assert!(frame == bytes));
-                taken += 1;
+            }
+            assert!(refused > 50 && taken > 5000, "{refused} {taken}");
+            assert_eq!(without_cell > 50, peers > 2, "{without_cell}");
+            // The consumers were asked for times, and told them.
+            for cursor in cursors {
+                let [timed, began, ended] = [&cursor.timed, &cursor.began, &cursor.ended];
+                assert!(timed.load(Ordering::Relaxed) > 0);
+                let began = began.load(Ordering::Relaxed);
+                assert!(began > 0 && began <= ended.load(Ordering::Relaxed));
+            }
+        });
+    }
+}
+
+#[test]
+fn cells_of_a_lost_receiver_are_free_again() {
+    with_cells(2, |mut free, sides, _| {
+        let bytes = frame(1, FRAME_LIMIT);
+        let part = [Part::Bytes(&bytes)];
+        let mut written = 0;
+        for (producer, _) in &mut *sides {
+            while let Ok(Some(_)) = producer.write(&free, bytes.len(), &part) {
+                producer.commit(&mut free);
+                written += 1;
             }
         }
-        assert!(refused > 100 && taken > 10_000, "{refused} {taken}");
-        // The consumer was asked for times, and told them.
-        let [timed, began, ended] = [&cursor.timed, &cursor.began, &cursor.ended];
-        assert!(timed.load(Ordering::Relaxed) > 0);
-        let began = began.load(Ordering::Relaxed);
-        assert!(began > 0 && began <= ended.load(Ordering::Relaxed));
+        assert_eq!(written, CELLS);
+        sides[0].0.reclaim_all(&mut free);
+        for _ in 0..CELLS / 2 {
+            let place = sides[0].0.write(&free, bytes.len(), &part);
+            assert!(matches!(place, Ok(Some(_))));
+            sides[0].0.commit(&mut free);
+        }
     });
 }
 
 #[test]
 fn corrupt_memory_is_survived() {
-    with_room(|mut producer, consumer, cursor| {
+    with_cells(1, |mut free, sides, cursors| {
+        let (producer, consumer) = &mut sides[0];
         let mut rng = Lcg(3);
         let bytes = frame(1, FRAME_LIMIT);
         let part = [Part::Bytes(&bytes)];
-        let place = producer.write(bytes.len(), &part).ok();
-        producer.commit(place.expect("an empty room"));
+        let place = producer.write(&free, bytes.len(), &part);
+        assert!(matches!(place, Ok(Some(_))));
+        producer.commit(&mut free);
         for _ in 0..10_000 {
-            let mut record = [0; 24];
+            let mut record = [0; 16];
             for byte in &mut record {
                 *byte = [0, 0xff, rng.below(256) as u8][rng.below(3) as usize];
             }
-            let len = rng.below(25) as usize;
+            let len = rng.below(17) as usize;
             consumer.take(&record[..len], |frame| assert!(frame.len() <= FRAME_LIMIT));
         }
-        cursor.position.store(u64::MAX, Ordering::Relaxed);
-        let corrupt = producer.write(bytes.len(), &part).err();
-        assert_eq!(corrupt, Some(RingError::Corrupt));
+        for read in [2, u64::MAX] {
+            cursors[0].read.store(read, Ordering::Relaxed);
+            assert_eq!(producer.reclaim(&mut free), Err(RingError::Corrupt));
+        }
     });
+}
+
+/// What ranks 1 and 2 have not read takes all cells of rank 0; its frames to rank 3 arrive all the same, in order.
+#[test]
+fn frames_go_through_the_ring_where_other_receivers_have_the_cells() {
+    let segment = Segment::create(4, 0).expect("a segment");
+    let attach = |rank| {
+        let own = Segment::open(segment.fd()).expect("the segment");
+        Shm::attach(own, rank, 0).expect("a rank")
+    };
+    let mut ranks: Vec<Shm> = (0..4).map(attach).collect();
+    // Each rank has a processor of its own.
+    for word in &segment.header().cpus.0 {
+        word.store(u64::MAX, Ordering::Relaxed);
+    }
+    segment.header().quota.store(0, Ordering::Relaxed);
+    segment.header().epoch.0.fetch_add(1, Ordering::SeqCst);
+    let mut sent = [0; 4];
+    let mut send = |ranks: &mut [Shm], to: usize| {
+        let bytes = frame(sent[to], FRAME_LIMIT);
+        let result = ranks[0].try_send(Peer(to as u16), Cookie::COPY, &[Part::Bytes(&bytes)]);
+        sent[to] += u64::from(result.is_ok());
+        result
+    };
+    for to in [1, 2] {
+        while send(&mut ranks, to).is_ok() {}
+    }
+    let mut received = [0; 4];
+    let mut poll = |ranks: &mut [Shm], at: usize| {
+        let polled = ranks[at].poll(|event| {
+            let Event::Arrival(arrival) = event else {
+                panic!("no frame");
+            };
+            let mut bytes = Vec::new();
+            arrival.for_each_chunk(0, arrival.len(), |chunk| bytes.extend_from_slice(chunk));
+            assert!(bytes == frame(received[at], FRAME_LIMIT));
+            received[at] += 1;
+        });
+        polled.expect("a poll");
+        received[at]
+    };
+    while send(&mut ranks, 3).is_ok() {}
+    let in_ring = poll(&mut ranks, 3);
+    assert!((1..=4).contains(&in_ring), "{in_ring}");
+    // Cells that a receiver has read serve the others.
+    while poll(&mut ranks, 1) < 10 {}
+    for _ in 0..10 {
+        send(&mut ranks, 3).expect("room in the cells");
+    }
+    for at in 1..4 {
+        while poll(&mut ranks, at) < sent[at] {}
+    }
 }
