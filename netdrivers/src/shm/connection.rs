@@ -79,14 +79,15 @@ impl Connection {
             )
         };
         let long = FAST_PATHS.then(|| {
-            let to = segment.long_cursor(me, connection);
-            let from = segment.long_cursor(connection, me);
             // SAFETY: as above.
-            let (producer, consumer) = unsafe {
-                let cells = segment.long_cells(connection);
-                (LongProducer::new(to), LongConsumer::new(cells, from))
+            let (to, from, cells) = unsafe {
+                (
+                    segment.long_cursor(me, connection),
+                    segment.long_cursor(connection, me),
+                    segment.long_cells(connection),
+                )
             };
-            Box::new((producer, consumer))
+            Box::new((LongProducer::new(to), LongConsumer::new(cells, from)))
         });
         Self {
             outbound: Producer::new(outbound),

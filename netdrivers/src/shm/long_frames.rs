@@ -48,6 +48,26 @@ pub(super) struct LongCursor {
     pub(super) ended: AtomicU64,
 }
 
+/// The address of a cursor.
+#[derive(Clone, Copy)]
+pub(super) struct CursorAddress(NonNull<LongCursor>);
+
+// SAFETY: the memory is that of all processes, and only its atomics are used.
+unsafe impl Send for CursorAddress {}
+
+impl CursorAddress {
+    /// # Safety
+    /// The address must stay valid as long as the result.
+    pub(super) unsafe fn new(cursor: NonNull<LongCursor>) -> Self {
+        Self(cursor)
+    }
+
+    fn get(&self) -> &LongCursor {
+        // SAFETY: it is valid as long as this, see `new`.
+        unsafe { self.0.as_ref() }
+    }
+}
+
 /// A frame whose reading is to be timed.
 #[derive(Clone, Copy)]
 struct TimedFrame {
@@ -115,7 +135,7 @@ impl FreeCells {
 
 /// The frames to one rank.
 pub(super) struct LongProducer {
-    cursor: NonNull<LongCursor>,
+    cursor: CursorAddress,
     /// The cells of unread frames, in order.
     unread: VecDeque<u16>,
     /// Number of frames before these.
@@ -127,13 +147,8 @@ pub(super) struct LongProducer {
     timed: Option<TimedFrame>,
 }
 
-// SAFETY: it is the address of memory that all processes share, and only its atomics are used.
-unsafe impl Send for LongProducer {}
-
 impl LongProducer {
-    /// # Safety
-    /// The address must stay valid as long as the result.
-    pub(super) unsafe fn new(cursor: NonNull<LongCursor>) -> Self {
+    pub(super) fn new(cursor: CursorAddress) -> Self {
         Self {
             cursor,
             unread: VecDeque::new(),
@@ -144,14 +159,9 @@ impl LongProducer {
         }
     }
 
-    fn cursor(&self) -> &LongCursor {
-        // SAFETY: the address is valid as long as this, see `new`.
-        unsafe { self.cursor.as_ref() }
-    }
-
     /// Frees the cells of frames that the consumer has read, and learns what a timed one cost.
     pub(super) fn reclaim(&mut self, free: &mut FreeCells) -> Result<(), RingError> {
-        let read = self.cursor().read.load(Ordering::Acquire);
+        let read = self.cursor.get().read.load(Ordering::Acquire);
         let count = read.checked_sub(self.read).ok_or(RingError::Corrupt)? as usize;
         if count > self.unread.len() {
             return Err(RingError::Corrupt);
@@ -159,7 +169,7 @@ impl LongProducer {
         free.free.extend(self.unread.drain(..count));
         self.read = read;
         if let Some(frame) = self.timed
-            && let Some(time) = frame.time(self.cursor())
+            && let Some(time) = frame.time(self.cursor.get())
         {
             self.choice.learn(frame.stores, frame.len, time);
             self.timed = None;
@@ -258,16 +268,12 @@ impl TimedFrame {
 /// The side that reads the frames of one rank.
 pub(super) struct LongConsumer {
     cells: LongCells,
-    cursor: NonNull<LongCursor>,
+    cursor: CursorAddress,
 }
 
-// SAFETY: as for `LongProducer`.
-unsafe impl Send for LongConsumer {}
-
 impl LongConsumer {
-    /// # Safety
-    /// The address must stay valid as long as the result, and no other consumer use it.
-    pub(super) unsafe fn new(cells: LongCells, cursor: NonNull<LongCursor>) -> Self {
+    /// Takes the frames that lie in that rank's cells; no other consumer may have the cursor.
+    pub(super) fn new(cells: LongCells, cursor: CursorAddress) -> Self {
         Self { cells, cursor }
     }
 
@@ -281,8 +287,7 @@ impl LongConsumer {
         // SAFETY: the bytes lie inside the cell, which is initialised; their producer does not touch them before it learns
         // below that they are read.
         let frame = unsafe { core::slice::from_raw_parts(frame, place.len) };
-        // SAFETY: the address is valid as long as this, see `new`.
-        let cursor = unsafe { self.cursor.as_ref() };
+        let cursor = self.cursor.get();
         let number = cursor.read.load(Ordering::Relaxed).wrapping_add(1);
         if place.is_timed {
             let began = wait::now();

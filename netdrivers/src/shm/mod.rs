@@ -9,8 +9,10 @@
 //! have filled it; a send into a full ring fails. While the receiver is close behind, the sender uses only the
 //! beginning of the ring ([`Shm::disable_ring_restart`]). A long message streams through in frames of up to [`FRAME_LIMIT`]
 //! bytes: the receiver copies out while the sender copies in. If all ranks have processors of their own, frames of 8 KiB
-//! or more lie beside the ring, in a room of 1 MiB for each ordered pair of two ranks, down to 64 KiB for 32 ranks,
-//! and in the ring if there are more; it, too, occupies memory as far as it was used, and a send fails when it is full.
+//! or more lie beside the rings, in cells of 16 KiB that their sender has for all receivers: 1 MiB of two ranks, 2 MiB of
+//! each of more, 32 MiB in all, but at least 8 cells of each. They, too, occupy memory as far as they were used. Half of
+//! them may hold unread frames to one rank of several, then a send to it fails; a frame that finds none free goes
+//! through the ring.
 //!
 //! A frame of up to 1 KiB to a rank that answers each goes through a mail line instead, a block of 18 cache lines for each
 //! pair, if the ranks have processors of their own: see [`Shm::set_mail`].

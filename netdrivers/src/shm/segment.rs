@@ -14,7 +14,7 @@ use super::layout::{
     self, Answer, BoardSlots, CHUNK, ConsumerCursor, Control, FRAME_LIMIT, Header, Layout, MAGIC,
     REGIONS, RING, RankStatus, VERSION,
 };
-use super::long_frames::{CELL, LongCells, LongCursor};
+use super::long_frames::{CELL, CursorAddress, LongCells};
 use super::read_acks::ReadAcks;
 use super::ring_memory::{MailMemory, RingMemory};
 use super::sync::{AtomicU32, Ordering};
@@ -336,9 +336,14 @@ impl Segment {
         unsafe { LongCells::new(cells, count) }
     }
 
-    /// Returns the cursor of the long frames from one rank to another, valid as long as the segment.
-    pub(super) fn long_cursor(&self, from: usize, to: usize) -> NonNull<LongCursor> {
-        self.cursor(from, to, offset_of!(ConsumerCursor, long))
+    /// Returns the cursor of the long frames from one rank to another.
+    ///
+    /// # Safety
+    /// As [`Segment::ring_memory`].
+    pub(super) unsafe fn long_cursor(&self, from: usize, to: usize) -> CursorAddress {
+        let cursor = self.cursor(from, to, offset_of!(ConsumerCursor, long));
+        // SAFETY: it lies inside the mapping, aligned by the layout, as long as the caller keeps the segment.
+        unsafe { CursorAddress::new(cursor) }
     }
 
     /// Returns the address of a field of a consumer's cursor.

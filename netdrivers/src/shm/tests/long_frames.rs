@@ -11,7 +11,9 @@ use pombo_kernel::memory::Part;
 
 use super::{Lcg, frame};
 
-use crate::shm::long_frames::{CELL, FreeCells, LongCells, LongConsumer, LongCursor, LongProducer};
+use crate::shm::long_frames::{
+    CELL, CursorAddress, FreeCells, LongCells, LongConsumer, LongCursor, LongProducer,
+};
 use crate::shm::ring::RingError;
 use crate::shm::sync::Ordering;
 use crate::shm::{FRAME_LIMIT, Segment, Shm};
@@ -34,9 +36,9 @@ fn with_cells(
     // them.
     let cells = unsafe { LongCells::new(NonNull::from(&mut lines[..]).cast(), CELLS) };
     let side = |cursor| {
-        let cursor = NonNull::from(cursor);
         // SAFETY: as above.
-        unsafe { (LongProducer::new(cursor), LongConsumer::new(cells, cursor)) }
+        let cursor = unsafe { CursorAddress::new(NonNull::from(cursor)) };
+        (LongProducer::new(cursor), LongConsumer::new(cells, cursor))
     };
     let mut sides: Vec<_> = cursors.iter().map(side).collect();
     f(FreeCells::new(cells, peers), &mut sides, &cursors);
@@ -202,7 +204,7 @@ fn frames_go_through_the_ring_where_other_receivers_have_the_cells() {
     for _ in 0..10 {
         send(&mut ranks, 3).expect("room in the cells");
     }
-    for at in 1..4 {
-        while poll(&mut ranks, at) < sent[at] {}
+    for (at, sent) in sent.into_iter().enumerate().skip(1) {
+        while poll(&mut ranks, at) < sent {}
     }
 }
