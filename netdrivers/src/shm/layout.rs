@@ -10,7 +10,6 @@ use core::ops::RangeInclusive;
 
 use super::error::ShmError;
 use super::event_count::EventCount;
-use super::long_frames::{CELL, LongCursor};
 use super::read_acks::ReadAcks;
 use super::ring;
 use super::sync::{AtomicU32, AtomicU64};
@@ -36,6 +35,11 @@ pub(super) const GRANULES: usize = RING / ring::GRANULE;
 const FEWEST_CELLS: usize = 8;
 /// The longest frame, in bytes: a quarter of a ring.
 pub const FRAME_LIMIT: usize = ring::limit(GRANULES);
+
+/// Bytes before a frame in its cell: behind them, the payload of the kernel's frames begins where copies are fast.
+pub(super) const LEAD: usize = 8;
+/// Size of a cell in bytes.
+pub(super) const CELL: usize = LEAD + FRAME_LIMIT;
 
 /// Number of words for one bit per processor; ranks on processors beyond do not spin.
 pub(super) const CPU_WORDS: usize = 16;
@@ -104,6 +108,19 @@ pub(super) struct ConsumerCursor {
     pub(super) position: AtomicU64,
     pub(super) acks: ReadAcks,
     pub(super) long: LongCursor,
+}
+
+/// What the consumer of one rank's frames writes.
+#[repr(C)]
+#[derive(Default)]
+pub(super) struct LongCursor {
+    /// Number of frames read.
+    pub(super) read: AtomicU64,
+    /// The number that it had after the last frame that was to be timed.
+    pub(super) timed: AtomicU64,
+    /// When the consumer began to read that frame and when it ended, in nanoseconds.
+    pub(super) began: AtomicU64,
+    pub(super) ended: AtomicU64,
 }
 
 /// Number of regions for boards, and of groups that may use them at a time.

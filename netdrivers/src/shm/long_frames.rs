@@ -18,10 +18,10 @@ use core::ptr::NonNull;
 
 use pombo_kernel::memory::Part;
 
-use super::layout::FRAME_LIMIT;
+use super::layout::{CELL, FRAME_LIMIT, LEAD, LongCursor};
 use super::ring::{RingError, copy_parts};
 use super::store_choice::{StoreChoice, Stores};
-use super::sync::{AtomicU64, Ordering};
+use super::sync::Ordering;
 use crate::wait;
 
 /// Where a long frame lies, as its record tells.
@@ -33,19 +33,6 @@ pub(super) struct Place {
     is_timed: bool,
     /// Its length in bytes.
     len: usize,
-}
-
-/// What the consumer of one rank's frames writes.
-#[repr(C)]
-#[derive(Default)]
-pub(super) struct LongCursor {
-    /// Number of frames read.
-    pub(super) read: AtomicU64,
-    /// The number that it had after the last frame that was to be timed.
-    pub(super) timed: AtomicU64,
-    /// When the consumer began to read that frame and when it ended, in nanoseconds.
-    pub(super) began: AtomicU64,
-    pub(super) ended: AtomicU64,
 }
 
 /// The address of a cursor.
@@ -81,11 +68,6 @@ struct TimedFrame {
     /// Whether the consumer had read everything before, so that it waits for the frame.
     is_awaited: bool,
 }
-
-/// Bytes before a frame in its cell: behind them, the payload of the kernel's frames begins where copies are fast.
-const LEAD: usize = 8;
-/// Size of a cell in bytes.
-pub(super) const CELL: usize = LEAD + FRAME_LIMIT;
 
 /// The cells of a rank.
 #[derive(Clone, Copy)]

@@ -11,10 +11,10 @@ use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
 use super::layout::{
-    self, Answer, BoardSlots, CHUNK, ConsumerCursor, Control, FRAME_LIMIT, Header, Layout, MAGIC,
-    REGIONS, RING, RankStatus, VERSION,
+    self, Answer, BoardSlots, CELL, CHUNK, ConsumerCursor, Control, FRAME_LIMIT, Header, Layout,
+    MAGIC, REGIONS, RING, RankStatus, VERSION,
 };
-use super::long_frames::{CELL, CursorAddress, LongCells};
+use super::long_frames::{CursorAddress, LongCells};
 use super::read_acks::ReadAcks;
 use super::ring_memory::{MailMemory, RingMemory};
 use super::sync::{AtomicU32, Ordering};

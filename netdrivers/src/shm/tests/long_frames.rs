@@ -11,9 +11,8 @@ use pombo_kernel::memory::Part;
 
 use super::{Lcg, frame};
 
-use crate::shm::long_frames::{
-    CELL, CursorAddress, FreeCells, LongCells, LongConsumer, LongCursor, LongProducer,
-};
+use crate::shm::layout::{CELL, LongCursor};
+use crate::shm::long_frames::{CursorAddress, FreeCells, LongCells, LongConsumer, LongProducer};
 use crate::shm::ring::RingError;
 use crate::shm::sync::Ordering;
 use crate::shm::{FRAME_LIMIT, Segment, Shm};
