@@ -14,12 +14,14 @@ use core::time::Duration;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
-use pombo_transport::ContiguousFrame;
+use pombo_transport::{ContiguousFrame, LocalChannel};
 
 /// One rank of a world of threads. Dropping it reports the peer as lost to the others.
 pub struct Loopback {
     me: Peer,
     world: Arc<World>,
+    /// The names of the peers in events, if they are not the numbers.
+    names: Vec<Peer>,
     /// The events that the running poll has taken out of the inbox; kept for its memory.
     batch: Vec<InboxEvent>,
 }
@@ -65,6 +67,7 @@ impl Loopback {
             .map(|peer| Loopback {
                 me: Peer(peer),
                 world: world.clone(),
+                names: Vec::new(),
                 batch: Vec::with_capacity(BATCH),
             })
             .collect()
@@ -158,12 +161,14 @@ impl Channel for Loopback {
     ) -> Result<bool, ChannelError> {
         self.fill_batch();
         let any = !self.batch.is_empty();
+        let names = &self.names;
+        let name = |peer: Peer| names.get(peer.index()).copied().unwrap_or(peer);
         for event in self.batch.drain(..) {
             match event {
                 InboxEvent::Frame(from, bytes) => {
-                    f(Event::Arrival(ContiguousFrame::new(from, &bytes)))
+                    f(Event::Arrival(ContiguousFrame::new(name(from), &bytes)))
                 }
-                InboxEvent::Lost(peer) => f(Event::PeerLost(peer)),
+                InboxEvent::Lost(peer) => f(Event::PeerLost(name(peer))),
             }
         }
         Ok(any)
@@ -186,6 +191,12 @@ impl Channel for Loopback {
 
     fn now(&self) -> u64 {
         now() - self.world.start
+    }
+}
+
+impl LocalChannel for Loopback {
+    fn set_names(&mut self, names: &[Peer]) {
+        self.names = names.to_vec();
     }
 }
 

@@ -6,6 +6,7 @@ use core::time::Duration;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
+use pombo_transport::LocalChannel;
 
 use super::collective::Groups;
 use super::connection::Connection;
@@ -427,7 +428,7 @@ impl Shm {
             let most = FRAMES_PER_PEER.min(FRAMES_PER_POLL - frames);
             let connection = &mut self.connections[usize::from(rank)];
             let was_open = connection.mail.is_open();
-            let served = connection.serve(Peer(rank), most, timing, handler);
+            let served = connection.serve(most, timing, handler);
             if was_open && !connection.mail.is_open() {
                 self.invitations += 1;
             }
@@ -562,6 +563,14 @@ pub(super) fn announce(connection: &mut Connection, members: &Membership, to: Pe
         connection.announced = true;
     }
     connection.event_count().notify(WaitFor::Frame, park);
+}
+
+impl LocalChannel for Shm {
+    fn set_names(&mut self, names: &[Peer]) {
+        for (connection, &name) in self.connections.iter_mut().zip(names) {
+            connection.name = name;
+        }
+    }
 }
 
 /// For builds whose start passes the channel on: each of its functions is that of the channel in the box.
