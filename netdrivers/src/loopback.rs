@@ -9,6 +9,7 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::mem::take;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
@@ -20,7 +21,7 @@ use pombo_transport::{ContiguousFrame, LocalChannel};
 pub struct Loopback {
     me: Peer,
     world: Arc<World>,
-    /// The names of the peers in events, if they are not the numbers.
+    /// The names of the peers in events and errors, if they are not the numbers.
     names: Vec<Peer>,
     /// The events that the running poll has taken out of the inbox; kept for its memory.
     batch: Vec<InboxEvent>,
@@ -78,6 +79,11 @@ impl Loopback {
         inbox.ok_or(ChannelError::NoSuchPeer(peer))
     }
 
+    /// Returns the name of a peer in events and errors.
+    fn name(&self, peer: Peer) -> Peer {
+        self.names.get(peer.index()).copied().unwrap_or(peer)
+    }
+
     fn own_inbox(&self) -> &Inbox {
         &self.world.inboxes[self.me.index()]
     }
@@ -93,7 +99,7 @@ impl Loopback {
                 if let InboxEvent::Frame(from, _) = event {
                     let share = &mut state.senders[from.index()];
                     share.queued -= 1;
-                    if core::mem::take(&mut share.blocked) {
+                    if take(&mut share.blocked) {
                         unblocked.push(from);
                     }
                 }
@@ -138,7 +144,7 @@ impl Channel for Loopback {
         }
         inbox.state.with(|state| {
             if state.closed {
-                return Err(ChannelError::PeerLost(to));
+                return Err(ChannelError::PeerLost(self.name(to)));
             }
             let share = &mut state.senders[self.me.index()];
             if share.queued == limits.frames_in_flight {
@@ -161,16 +167,17 @@ impl Channel for Loopback {
     ) -> Result<bool, ChannelError> {
         self.fill_batch();
         let any = !self.batch.is_empty();
-        let names = &self.names;
-        let name = |peer: Peer| names.get(peer.index()).copied().unwrap_or(peer);
-        for event in self.batch.drain(..) {
+        let mut batch = take(&mut self.batch);
+        for event in batch.drain(..) {
             match event {
-                InboxEvent::Frame(from, bytes) => {
-                    f(Event::Arrival(ContiguousFrame::new(name(from), &bytes)))
-                }
-                InboxEvent::Lost(peer) => f(Event::PeerLost(name(peer))),
+                InboxEvent::Frame(from, bytes) => f(Event::Arrival(ContiguousFrame::new(
+                    self.name(from),
+                    &bytes,
+                ))),
+                InboxEvent::Lost(peer) => f(Event::PeerLost(self.name(peer))),
             }
         }
+        self.batch = batch;
         Ok(any)
     }
 
@@ -204,7 +211,7 @@ impl Drop for Loopback {
     fn drop(&mut self) {
         let unread = self.own_inbox().state.with(|state| {
             state.closed = true;
-            core::mem::take(&mut state.events)
+            take(&mut state.events)
         });
         drop(unread);
         for (i, inbox) in self.world.inboxes.iter().enumerate() {

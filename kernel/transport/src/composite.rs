@@ -38,9 +38,9 @@ pub struct Composite<A: LocalChannel, B: Channel, N: Capacity = Cap<8>, S: Stora
     remote_peers: Option<RemotePeers<B, N, S>>,
 }
 
-/// A channel that can be the local one: its events name peers by the numbers that they have on the remote one.
+/// A channel that can be the local one: its events and errors name peers by the numbers that they have on the remote one.
 pub trait LocalChannel: Channel {
-    /// Names peer `i` by `names[i]` in all events from now on. Calls still take this channel's own numbers.
+    /// Names peer `i` by `names[i]` in all events and errors from now on. Calls still take this channel's own numbers.
     fn set_names(&mut self, names: &[Peer]);
 }
 
@@ -181,19 +181,19 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
         Ok(any)
     }
 
-    /// Sends to a remote peer, or returns the number by which the local channel does.
     #[inline(never)]
     fn try_send(
         &mut self,
+        local: &mut impl Channel,
         to: Peer,
         cookie: Cookie,
         parts: &[Part<'_>],
-    ) -> Result<Result<Sent, Peer>, ChannelError> {
+    ) -> Result<Sent, ChannelError> {
         let Some(number) = self.route(to) else {
-            return self.channel.try_send(to, cookie, parts).map(Ok);
+            return self.channel.try_send(to, cookie, parts);
         };
         self.sent_to_self |= to == self.channel.me();
-        Ok(Err(number))
+        local.try_send(number, cookie, parts)
     }
 
     fn wait_sources(&mut self, local: &mut impl Channel) -> Option<WaitSet> {
@@ -307,19 +307,10 @@ impl<A: LocalChannel, B: Channel, N: Capacity, S: Storage> Channel for Composite
         cookie: Cookie,
         parts: &[Part<'_>],
     ) -> Result<Sent, ChannelError> {
-        let number = match &mut self.remote_peers {
-            None => to,
-            Some(remote_peers) => match remote_peers.try_send(to, cookie, parts)? {
-                Ok(sent) => return Ok(sent),
-                Err(number) => number,
-            },
-        };
-        let sent = self.local.try_send(number, cookie, parts);
-        sent.map_err(|error| match error {
-            ChannelError::PeerLost(_) => ChannelError::PeerLost(to),
-            ChannelError::NoSuchPeer(_) => ChannelError::NoSuchPeer(to),
-            error => error,
-        })
+        match &mut self.remote_peers {
+            None => self.local.try_send(to, cookie, parts),
+            Some(remote_peers) => remote_peers.try_send(&mut self.local, to, cookie, parts),
+        }
     }
 
     #[inline]
