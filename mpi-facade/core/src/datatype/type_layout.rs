@@ -156,8 +156,8 @@ impl TypeLayout {
     ) -> Result<Self, Error> {
         let Bounds { lower, .. } = *values.bounds();
         let bytes = bytes.resized(lower, values.bounds().extent());
-        let mut blocks = values.blocks(1, 0, values.size());
-        let is_converted = HETEROGENEOUS && blocks.any(|block| block.element.element().size() > 1);
+        let is_converted = HETEROGENEOUS
+            && (values.blocks(1, 0, values.size())).any(|block| block.element.element().size() > 1);
         Ok(TypeLayout {
             bytes: bytes.map_err(refused)?,
             values,
