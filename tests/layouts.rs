@@ -12,6 +12,8 @@ type HeapLayout = Layout<Table>;
 #[derive(Clone, Debug)]
 enum Recipe {
     Value(Element),
+    /// Runs of values, each with the bytes in front of it, except of the first one, and their number.
+    Runs(Vec<(u32, u32, Element)>),
     Repeated(Box<Recipe>, u64, i64),
     Consecutive(Box<Recipe>, u64),
     Parts(Vec<(i64, u64, Recipe)>),
@@ -68,6 +70,21 @@ fn build(recipe: &Recipe) -> (HeapLayout, Model) {
             model.values.push((0, *element));
             model.bounds = Some((0, element.size() as i64, false));
             HeapLayout::of(*element)
+        }
+        Recipe::Runs(runs) => {
+            let (mut placed, mut end) = (Vec::new(), 0);
+            for (place, &(gap, count, element)) in runs.iter().enumerate() {
+                end += if place == 0 { 0 } else { gap };
+                placed.push((end, count, element));
+                for _ in 0..count {
+                    model.values.push((end.into(), element));
+                    end += element.size() as u32;
+                }
+            }
+            let alignment = runs.iter().map(|(.., element)| element.alignment()).max();
+            let end = u64::from(end).next_multiple_of(alignment.expect("a run"));
+            model.bounds = Some((0, end as i64, false));
+            HeapLayout::of_runs(&placed)
         }
         Recipe::Repeated(inner, count, stride) => {
             let (layout, inner) = build(inner);
@@ -136,7 +153,9 @@ fn count(most: u64) -> impl Strategy<Value = u64> {
 
 fn recipe(elements: &'static [Element]) -> impl Strategy<Value = Recipe> {
     let value = prop::sample::select(elements).prop_map(Recipe::Value);
-    value.prop_recursive(6, 40, 4, |inner| {
+    let run = (0..9_u32, 1..4_u32, prop::sample::select(elements));
+    let runs = prop::collection::vec(run, 1..4).prop_map(Recipe::Runs);
+    prop_oneof![3 => value, 1 => runs].prop_recursive(6, 40, 4, |inner| {
         let boxed = || inner.clone().prop_map(Box::new);
         let places = prop::collection::vec((-60..60_i64, count(2)), 1..5);
         let regular = prop::collection::vec((0..6_i64).prop_map(|place| (8 * place, 1)), 1..6);

@@ -9,17 +9,20 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::mem::take;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, MIN_LIMIT, Sent};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
-use pombo_transport::ContiguousFrame;
+use pombo_transport::{ContiguousFrame, LocalChannel};
 
 /// One rank of a world of threads. Dropping it reports the peer as lost to the others.
 pub struct Loopback {
     me: Peer,
     world: Arc<World>,
+    /// The names of the peers in events and errors, if they are not the numbers.
+    names: Vec<Peer>,
     /// The events that the running poll has taken out of the inbox; kept for its memory.
     batch: Vec<InboxEvent>,
 }
@@ -65,6 +68,7 @@ impl Loopback {
             .map(|peer| Loopback {
                 me: Peer(peer),
                 world: world.clone(),
+                names: Vec::new(),
                 batch: Vec::with_capacity(BATCH),
             })
             .collect()
@@ -73,6 +77,11 @@ impl Loopback {
     fn inbox(&self, peer: Peer) -> Result<&Inbox, ChannelError> {
         let inbox = self.world.inboxes.get(peer.index());
         inbox.ok_or(ChannelError::NoSuchPeer(peer))
+    }
+
+    /// Returns the name of a peer in events and errors.
+    fn name(&self, peer: Peer) -> Peer {
+        self.names.get(peer.index()).copied().unwrap_or(peer)
     }
 
     fn own_inbox(&self) -> &Inbox {
@@ -90,7 +99,7 @@ impl Loopback {
                 if let InboxEvent::Frame(from, _) = event {
                     let share = &mut state.senders[from.index()];
                     share.queued -= 1;
-                    if core::mem::take(&mut share.blocked) {
+                    if take(&mut share.blocked) {
                         unblocked.push(from);
                     }
                 }
@@ -135,7 +144,7 @@ impl Channel for Loopback {
         }
         inbox.state.with(|state| {
             if state.closed {
-                return Err(ChannelError::PeerLost(to));
+                return Err(ChannelError::PeerLost(self.name(to)));
             }
             let share = &mut state.senders[self.me.index()];
             if share.queued == limits.frames_in_flight {
@@ -158,14 +167,17 @@ impl Channel for Loopback {
     ) -> Result<bool, ChannelError> {
         self.fill_batch();
         let any = !self.batch.is_empty();
-        for event in self.batch.drain(..) {
+        let mut batch = take(&mut self.batch);
+        for event in batch.drain(..) {
             match event {
-                InboxEvent::Frame(from, bytes) => {
-                    f(Event::Arrival(ContiguousFrame::new(from, &bytes)))
-                }
-                InboxEvent::Lost(peer) => f(Event::PeerLost(peer)),
+                InboxEvent::Frame(from, bytes) => f(Event::Arrival(ContiguousFrame::new(
+                    self.name(from),
+                    &bytes,
+                ))),
+                InboxEvent::Lost(peer) => f(Event::PeerLost(self.name(peer))),
             }
         }
+        self.batch = batch;
         Ok(any)
     }
 
@@ -189,11 +201,17 @@ impl Channel for Loopback {
     }
 }
 
+impl LocalChannel for Loopback {
+    fn set_names(&mut self, names: &[Peer]) {
+        self.names = names.to_vec();
+    }
+}
+
 impl Drop for Loopback {
     fn drop(&mut self) {
         let unread = self.own_inbox().state.with(|state| {
             state.closed = true;
-            core::mem::take(&mut state.events)
+            take(&mut state.events)
         });
         drop(unread);
         for (i, inbox) in self.world.inboxes.iter().enumerate() {

@@ -120,6 +120,31 @@ fn one_host_needs_none() {
     ok(3, "bcast", &["100000", "1"], &[MULTICAST]);
 }
 
+/// Returns the messages of all ranks of `entered`, each on a host of its own.
+fn messages(what: &str, broadcasts: &str) -> u64 {
+    let program = program("entered");
+    let file = program.with_file_name(format!("entered-{what}-{broadcasts}"));
+    let _ = std::fs::remove_file(&file);
+    let mut command = pombo(["run", "--net", "udp", "-n", "4"]);
+    command.arg(&program).args([what, broadcasts]);
+    let outcome = job(command.env("POMBO_STATS_FILE", &file));
+    assert_eq!(outcome.code, 0, "{what}: {outcome:?}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let ranks = text.lines().filter(|line| !line.starts_with('#'));
+    let sent = ranks.map(|line| line.split(' ').nth(1).unwrap().parse::<u64>().unwrap());
+    sent.sum()
+}
+
+/// The first blocking call on all ranks, or the first communicator that they make, brings multicast; and ranks of which
+/// one calls no collective function do without it and do not wait for that one.
+#[test]
+fn ranks_enter_groups_when_they_all_call() {
+    for what in ["world", "copy"] {
+        assert_eq!(messages(what, "1"), messages(what, "60"), "{what}");
+    }
+    assert_eq!(messages("some", "60") - messages("some", "10"), 50 * 2);
+}
+
 /// The root dies before it has sent anything, and no launcher ends the other ranks: each of them names the root.
 #[test]
 fn the_root_dies() {

@@ -52,6 +52,41 @@ impl<N: Slice<Entry<E>>, E: BasicType> Layout<N, E> {
         })
     }
 
+    /// Creates the layout of a C structure of at least one run of equal values: the displacement of each, the first one's
+    /// 0 and each behind the one before it, and its number of values. It needs less code than parts.
+    ///
+    /// # Errors
+    /// [`Error::Full`]: the table is full.
+    pub fn of_runs(runs: &[(u32, u32, E)]) -> Result<Self, Error> {
+        let mut entries = N::new();
+        let (mut size, mut elements, mut end, mut alignment) = (0, 0, 0, 1);
+        for &(offset, count, element) in runs {
+            let (offset, count) = (u64::from(offset), u64::from(count));
+            let len = count * element.packed_size();
+            let entry = Entry {
+                offset: offset as i64,
+                before: size,
+                len,
+                ..Entry::run(element)
+            };
+            entries.push(entry).map_err(|_| Error::Full)?;
+            (size, elements) = (size + len, elements + count);
+            end = offset + count * element.size();
+            alignment = element.alignment().max(alignment);
+        }
+        let mut bounds = Bounds::of_value(end as i64, alignment);
+        bounds.upper = end.next_multiple_of(alignment) as i64;
+        Ok(Layout {
+            entries,
+            root: 0,
+            size,
+            elements,
+            depth: 0,
+            bounds,
+            element: PhantomData,
+        })
+    }
+
     /// Creates a layout of `count` copies of this one, `stride` bytes apart.
     ///
     /// # Errors

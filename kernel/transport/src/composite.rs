@@ -11,7 +11,6 @@
 //! | polls of the local channel before the remote one is polled | 8, 1 after it had an event | |
 //! | sleep in the local channel if it cannot sleep for both | 0.4 ms | |
 
-use core::marker::PhantomData;
 use pombo_kernel::Error;
 use pombo_kernel::aspect::{Cap, Capacity, Slice, Static, Storage};
 use pombo_kernel::channel::{
@@ -34,17 +33,23 @@ use pombo_kernel::memory::Part;
 /// assert_eq!((channel.me(), channel.peers()), (Peer(3), 4));
 /// # Ok::<(), pombo_kernel::Error>(())
 /// ```
-pub struct Composite<A: Channel, B: Channel, N: Capacity = Cap<8>, S: Storage = Static> {
+pub struct Composite<A: LocalChannel, B: Channel, N: Capacity = Cap<8>, S: Storage = Static> {
     local: A,
     remote_peers: Option<RemotePeers<B, N, S>>,
+}
+
+/// A channel that can be the local one: its events and errors name peers by the numbers that they have on the remote one.
+pub trait LocalChannel: Channel {
+    /// Names peer `i` by `names[i]` in all events and errors from now on. Calls still take this channel's own numbers.
+    fn set_names(&mut self, names: &[Peer]);
 }
 
 struct RemotePeers<B, N: Capacity, S: Storage> {
     channel: B,
     /// The number of every peer on the local channel, or [`NOT_LOCAL`].
     routes: S::Slice<u16, N>,
-    /// The peer of every number of the local channel.
-    members: S::Slice<Peer, N>,
+    /// There is no other local peer.
+    is_alone: bool,
     /// Number of polls before the remote channel is polled.
     polls_left: u32,
     /// A frame has been sent to this peer itself since the last poll.
@@ -59,7 +64,7 @@ const REMOTE_POLL_INTERVAL: u32 = 8;
 /// Number of idle polls after which latency of the local channel does not matter.
 const CALM_POLLS: u32 = 64;
 
-impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
+impl<A: LocalChannel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
     /// Creates a composite of local peers only: without the other channel it costs one comparison.
     pub const fn local_only(local: A) -> Self {
         Composite {
@@ -73,7 +78,7 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
     /// # Errors
     /// [`Error::TooManyPeers`]; [`Error::NoSuchPeer`] names a member that does not exist, is listed twice, or is this
     /// peer on one channel only.
-    pub fn new(local: A, remote: B, members: &[Peer]) -> Result<Self, Error> {
+    pub fn new(mut local: A, remote: B, members: &[Peer]) -> Result<Self, Error> {
         let (peers, bound) = (remote.peers(), N::N);
         let refused = Error::TooManyPeers { peers, bound };
         if members.len() != local.peers() || members.get(local.me().index()) != Some(&remote.me()) {
@@ -83,18 +88,17 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Composite<A, B, N, S> {
         for _ in 0..peers {
             routes.push(NOT_LOCAL).map_err(|_| refused)?;
         }
-        let mut list = S::Slice::new();
         for (number, &peer) in members.iter().enumerate() {
             match routes.as_mut().get_mut(peer.index()) {
                 Some(route) if *route == NOT_LOCAL => *route = number as u16,
                 _ => return Err(Error::NoSuchPeer(peer)),
             }
-            list.push(peer).map_err(|_| refused)?;
         }
+        local.set_names(members);
         let remote_peers = RemotePeers {
             channel: remote,
             routes,
-            members: list,
+            is_alone: members.len() == 1,
             polls_left: 0,
             sent_to_self: false,
         };
@@ -149,17 +153,15 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
             .map(|route| Peer(*route))
     }
 
-    fn is_alone(&self) -> bool {
-        self.members.as_ref().len() == 1
-    }
-
-    /// Polls the remote channel. Not inlined, so that callers without remote peers stay small and the code exists once.
+    /// Polls the remote channel after the local one. Not inlined, so that callers without remote peers stay small and the
+    /// code exists once.
     #[inline(never)]
-    fn poll<A: Channel>(
+    fn poll(
         &mut self,
-        f: &mut dyn for<'a> FnMut(Event<Either<A::Arrival<'a>, B::Arrival<'a>>>),
+        f: &mut dyn for<'a> FnMut(Event<B::Arrival<'a>>),
     ) -> Result<bool, ChannelError> {
-        if self.polls_left > 0 && !self.is_alone() {
+        self.sent_to_self = false;
+        if self.polls_left > 0 && !self.is_alone {
             self.polls_left -= 1;
             return Ok(false);
         }
@@ -170,7 +172,7 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
             Event::PeerLost(peer) if routes[peer.index()] != NOT_LOCAL => hidden = true,
             event => {
                 reported = true;
-                f(event.map(Either::Remote));
+                f(event);
             }
         })?;
         // Groups that the channel serves in addition to its frames may have news without an event.
@@ -191,28 +193,7 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
             return self.channel.try_send(to, cookie, parts);
         };
         self.sent_to_self |= to == self.channel.me();
-        let sent = local.try_send(number, cookie, parts);
-        sent.map_err(|error| match error {
-            ChannelError::PeerLost(_) => ChannelError::PeerLost(to),
-            ChannelError::NoSuchPeer(_) => ChannelError::NoSuchPeer(to),
-            error => error,
-        })
-    }
-
-    /// Polls both channels, for a handler of any type.
-    #[inline(never)]
-    fn poll_both<A: Channel>(
-        &mut self,
-        local: &mut A,
-        handler: &mut impl FrameHandler,
-    ) -> Result<bool, ChannelError> {
-        let any = local.poll_with(&mut LocalHandler {
-            handler: &mut *handler,
-            members: self.members.as_ref(),
-            remote: PhantomData::<fn() -> B>,
-        })?;
-        self.sent_to_self = false;
-        Ok(self.poll::<A>(&mut |event| handler.handle(event))? || any)
+        local.try_send(number, cookie, parts)
     }
 
     fn wait_sources(&mut self, local: &mut impl Channel) -> Option<WaitSet> {
@@ -221,7 +202,7 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
         if self.sent_to_self {
             return Some(remote.at_most(0));
         }
-        match self.is_alone() {
+        match self.is_alone {
             true => Some(remote),
             false => local.wait_sources()?.or(remote),
         }
@@ -233,7 +214,7 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
         idle: u32,
         other: WaitSet,
     ) -> Result<(), ChannelError> {
-        if self.is_alone() {
+        if self.is_alone {
             return match self.sent_to_self {
                 true => Ok(()),
                 false => self.channel.wait_with(idle, other),
@@ -260,7 +241,7 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
         idle: u32,
         most: u64,
     ) -> Result<(), ChannelError> {
-        if self.is_alone() {
+        if self.is_alone {
             return match self.sent_to_self {
                 true => Ok(()),
                 false if most == u64::MAX => self.channel.wait(idle),
@@ -278,7 +259,7 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
     }
 }
 
-impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B, N, S> {
+impl<A: LocalChannel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B, N, S> {
     type Arrival<'a> = Either<A::Arrival<'a>, B::Arrival<'a>>;
 
     #[inline]
@@ -342,23 +323,24 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
 
     #[inline]
     fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
+        let local = self.local.poll_with(handler)?;
         match &mut self.remote_peers {
-            None => self.local.poll_with(handler),
-            Some(remote_peers) => remote_peers.poll_both(&mut self.local, handler),
+            None => Ok(local),
+            Some(remote_peers) => {
+                Ok(remote_peers.poll(&mut |event| handler.handle(event))? || local)
+            }
         }
     }
 
     #[inline(never)]
     fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
-        let members = members(self.remote_peers.as_ref());
-        let local = self
-            .local
-            .poll(|event| f(with_global_number(event, members)))?;
-        let Some(remote_peers) = &mut self.remote_peers else {
-            return Ok(local);
-        };
-        remote_peers.sent_to_self = false;
-        Ok(remote_peers.poll::<A>(&mut f)? || local)
+        let local = self.local.poll(|event| f(event.map(Either::Local)))?;
+        match &mut self.remote_peers {
+            None => Ok(local),
+            Some(remote_peers) => {
+                Ok(remote_peers.poll(&mut |event| f(event.map(Either::Remote)))? || local)
+            }
+        }
     }
 
     #[inline]
@@ -395,64 +377,11 @@ impl<A: Channel, B: Channel, N: Capacity, S: Storage> Channel for Composite<A, B
     }
 }
 
-/// Returns the peers of the local channel's numbers; empty if these numbers are the peers.
-fn members<B, N: Capacity, S: Storage>(remote_peers: Option<&RemotePeers<B, N, S>>) -> &[Peer] {
-    remote_peers.map_or(&[], |remote_peers| remote_peers.members.as_ref())
-}
-
-#[inline(always)]
-fn peer_of(number: Peer, members: &[Peer]) -> Peer {
-    members.get(number.index()).copied().unwrap_or(number)
-}
-
-/// Converts the peer numbers of a local event to the global ones.
-#[inline(always)]
-fn with_global_number<A: Arrival, B>(event: Event<A>, members: &[Peer]) -> Event<Either<A, B>> {
-    match event {
-        Event::PeerLost(peer) => Event::PeerLost(peer_of(peer, members)),
-        event => event.map(|frame| {
-            let from = peer_of(frame.from(), members);
-            Either::Local { from, frame }
-        }),
-    }
-}
-
-/// Forwards the events of the local channel. Arrivals off the fast path have the same type as those of the remote one,
-/// so that the code of their handler exists once.
-struct LocalHandler<'a, T, B> {
-    handler: &'a mut T,
-    members: &'a [Peer],
-    remote: PhantomData<fn() -> B>,
-}
-
-impl<T: FrameHandler, B: Channel> FrameHandler for LocalHandler<'_, T, B> {
-    #[inline]
-    fn handle<A: Arrival>(&mut self, event: Event<A>) {
-        let event: Event<Either<A, B::Arrival<'_>>> = with_global_number(event, self.members);
-        self.handler.handle(event);
-    }
-
-    #[inline(always)]
-    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
-        self.handler.take(peer_of(from, self.members), frame)
-    }
-
-    #[inline(always)]
-    fn is_satisfied(&self) -> bool {
-        self.handler.is_satisfied()
-    }
-}
-
 /// A frame of either channel.
 #[derive(Clone, Copy, Debug)]
 pub enum Either<A, B> {
     /// A frame of the local channel.
-    Local {
-        /// The sender, by its global number.
-        from: Peer,
-        /// The arrival of the local channel.
-        frame: A,
-    },
+    Local(A),
     /// A frame of the remote channel.
     Remote(B),
 }
@@ -461,7 +390,7 @@ impl<A: Arrival, B: Arrival> Arrival for Either<A, B> {
     #[inline]
     fn from(&self) -> Peer {
         match self {
-            Either::Local { from, .. } => *from,
+            Either::Local(frame) => frame.from(),
             Either::Remote(frame) => frame.from(),
         }
     }
@@ -469,7 +398,7 @@ impl<A: Arrival, B: Arrival> Arrival for Either<A, B> {
     #[inline]
     fn len(&self) -> usize {
         match self {
-            Either::Local { frame, .. } => frame.len(),
+            Either::Local(frame) => frame.len(),
             Either::Remote(frame) => frame.len(),
         }
     }
@@ -477,7 +406,7 @@ impl<A: Arrival, B: Arrival> Arrival for Either<A, B> {
     #[inline]
     fn head(&self, n: usize) -> Option<&[u8]> {
         match self {
-            Either::Local { frame, .. } => frame.head(n),
+            Either::Local(frame) => frame.head(n),
             Either::Remote(frame) => frame.head(n),
         }
     }
@@ -485,7 +414,7 @@ impl<A: Arrival, B: Arrival> Arrival for Either<A, B> {
     #[inline]
     fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
         match self {
-            Either::Local { frame, .. } => frame.for_each_chunk(offset, len, f),
+            Either::Local(frame) => frame.for_each_chunk(offset, len, f),
             Either::Remote(frame) => frame.for_each_chunk(offset, len, f),
         }
     }
@@ -493,7 +422,7 @@ impl<A: Arrival, B: Arrival> Arrival for Either<A, B> {
     #[inline]
     fn read_into(&self, offset: usize, len: usize, into: &mut impl CopyTarget) -> bool {
         match self {
-            Either::Local { frame, .. } => frame.read_into(offset, len, into),
+            Either::Local(frame) => frame.read_into(offset, len, into),
             Either::Remote(frame) => frame.read_into(offset, len, into),
         }
     }

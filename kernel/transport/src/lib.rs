@@ -26,7 +26,7 @@ pub mod serial_line;
 
 #[cfg(feature = "authenticated")]
 pub use authenticated::Authenticated;
-pub use composite::Composite;
+pub use composite::{Composite, LocalChannel};
 pub use multicast::WithMulticast;
 pub use pombo_kernel::channel::ContiguousFrame;
 pub use reliable::Reliable;

@@ -49,7 +49,7 @@ pub(crate) struct CommRecord {
     /// How its ranks are placed on hosts, if on several.
     pub(crate) host_layout: Option<Rc<HostLayout>>,
     /// Whether the first ranks of all hosts form a multicast group.
-    pub(crate) multicast: bool,
+    pub(crate) multicast: Multicast,
     /// Contexts that no other communicator of its ranks has: for those that `MPI_Comm_idup` makes of it, without a
     /// message. All ranks have the same ones.
     pub(crate) spare_contexts: Range<u32>,
@@ -82,6 +82,17 @@ pub(crate) enum Boards {
     None,
     /// It uses this region.
     Area(u8),
+}
+
+/// Whether the first ranks of a communicator's hosts form a multicast group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Multicast {
+    /// It is not yet determined: `MPI_COMM_WORLD` on several hosts before its first blocking collective call.
+    NotEntered,
+    /// They form none: they are on one host, or there is no multicast or no room.
+    None,
+    /// They form one.
+    Group,
 }
 
 impl CommRecord {
@@ -119,7 +130,7 @@ impl CommRecord {
             calls_by_kind: [0; KINDS],
             boards: Boards::None,
             host_layout: None,
-            multicast: false,
+            multicast: Multicast::None,
             spare_contexts: 0..0,
             name: None,
             hints: InfoList::default(),
@@ -161,7 +172,7 @@ impl CommRecord {
             calls_by_kind: [0; KINDS],
             boards: Boards::None,
             host_layout: self.host_layout.clone(),
-            multicast: false,
+            multicast: Multicast::None,
             spare_contexts: 0..0,
             name: None,
             hints: self.hints.clone(),
@@ -338,6 +349,9 @@ impl Comms {
         let mut table = Vec::with_capacity(2);
         let mut record = CommRecord::new(0, own, all, world, handler);
         record.boards = Boards::NotEntered;
+        if layout.is_some() {
+            record.multicast = Multicast::NotEntered;
+        }
         record.host_layout = layout;
         record.spare_contexts = FIRST_SPARE..first;
         table.push(Some(record));

@@ -1,7 +1,5 @@
 //! Start and end of MPI: `MPI_Init` and `MPI_Finalize`.
 
-#[cfg(feature = "hosts")]
-use crate::collective;
 use crate::comm::{Comms, attributes};
 use crate::constants::*;
 use crate::error::{Class, Error};
@@ -60,8 +58,6 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     let world = World::new(kernel, objects, hosts, launcher);
     attributes::describe_job(&world);
     world::begin(world, threads);
-    #[cfg(feature = "hosts")]
-    world::with(collective::open_multicast)?;
     #[cfg(feature = "progress-thread")]
     progress_thread::start().map_err(|error| refuse(&error))?;
     Ok(threads)

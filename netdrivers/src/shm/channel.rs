@@ -6,6 +6,7 @@ use core::time::Duration;
 use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
+use pombo_transport::LocalChannel;
 
 use super::collective::Groups;
 use super::connection::Connection;
@@ -350,7 +351,7 @@ impl Channel for Shm {
             return self.send_long(to, cookie, parts);
         }
         if connection.closed {
-            return Err(ChannelError::PeerLost(to));
+            return Err(ChannelError::PeerLost(connection.name));
         }
         if connection.mail.suits(len) && self.invitations > 0 && self.wait_policy.spins() {
             self.invitations -= 1;
@@ -434,7 +435,7 @@ impl Shm {
             let most = FRAMES_PER_PEER.min(FRAMES_PER_POLL - frames);
             let connection = &mut self.connections[usize::from(rank)];
             let was_open = connection.mail.is_open();
-            let served = connection.serve(Peer(rank), most, timing, handler);
+            let served = connection.serve(most, timing, handler);
             if was_open && !connection.mail.is_open() {
                 self.invitations += 1;
             }
@@ -517,8 +518,9 @@ impl Shm {
                 false => Err(ChannelError::TooLong { limit: FRAME_LIMIT }),
             };
         }
-        if self.connections[to.index()].closed {
-            return Err(ChannelError::PeerLost(to));
+        let connection = &self.connections[to.index()];
+        if connection.closed {
+            return Err(ChannelError::PeerLost(connection.name));
         }
         // A reader on the same processor finds what the ring holds in its caches.
         let mut pushed = match self.wait_policy.spins() {
@@ -562,7 +564,7 @@ impl Shm {
         if self.connections[to.index()].close() {
             activate(&mut self.active, to);
         }
-        ChannelError::PeerLost(to)
+        ChannelError::PeerLost(self.connections[to.index()].name)
     }
 }
 
@@ -583,6 +585,14 @@ pub(super) fn announce(connection: &mut Connection, members: &Membership, to: Pe
         connection.announced = true;
     }
     connection.event_count().notify(WaitFor::Frame, park);
+}
+
+impl LocalChannel for Shm {
+    fn set_names(&mut self, names: &[Peer]) {
+        for (connection, &name) in self.connections.iter_mut().zip(names) {
+            connection.name = name;
+        }
+    }
 }
 
 /// For builds whose start passes the channel on: each of its functions is that of the channel in the box.

@@ -44,6 +44,8 @@ pub(super) struct Connection {
     exposed: u64,
     /// The peer could not read exposed memory.
     pub(super) refuses_reads: bool,
+    /// The name of the peer in events and errors.
+    pub(super) name: Peer,
     /// The peer knows that this rank sends to it.
     pub(super) announced: bool,
     /// Frames do not reach the peer any more.
@@ -104,6 +106,7 @@ impl Connection {
             acks: [segment.acks(me, connection), segment.acks(connection, me)],
             exposed: 0,
             refuses_reads: false,
+            name: Peer(connection as u16),
             announced: false,
             closed: false,
             ending: false,
@@ -292,12 +295,11 @@ impl Connection {
     #[inline(always)]
     pub(super) fn serve<H: EventHandler>(
         &mut self,
-        peer: Peer,
         most: usize,
         timing: LookTiming,
         handler: &mut H,
     ) -> Served {
-        let mut frames = 0;
+        let (peer, mut frames) = (self.name, 0);
         if self.lets_write(timing) {
             let lost = false;
             return Served { frames, lost };

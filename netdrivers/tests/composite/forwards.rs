@@ -6,7 +6,7 @@ use pombo_kernel::channel::{
 };
 use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::Loopback;
-use pombo_transport::Composite;
+use pombo_transport::{Composite, LocalChannel};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A leaf whose frames have a short way, and which says how it was waited for.
@@ -46,6 +46,12 @@ impl Channel for Leaf {
     fn wait_with(&mut self, _idle: u32, _other: WaitSet) -> Result<(), ChannelError> {
         self.1.push("wait_with");
         Ok(())
+    }
+}
+
+impl LocalChannel for Leaf {
+    fn set_names(&mut self, names: &[Peer]) {
+        self.0.set_names(names);
     }
 }
 

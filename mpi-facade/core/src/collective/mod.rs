@@ -57,9 +57,9 @@ pub use flat_reductions::Reduced;
 pub(crate) use intercommunicator::{allgather_both, allreduce_both};
 pub(crate) use listed_tree::parse_sites;
 pub use message_times::MessageTimes;
-#[cfg(feature = "hosts")]
-pub(crate) use multicast_bcast::open as open_multicast;
-pub(crate) use multicast_bcast::{close_group, has_room as has_group_room, open_group};
+pub(crate) use multicast_bcast::{
+    close_group, enter as enter_multicast, has_room as has_group_room, open_group,
+};
 pub use neighbourhood::{
     neighbour_allgather, neighbour_allgatherv, neighbour_alltoall, neighbour_alltoallv,
 };

@@ -1,7 +1,9 @@
 //! Replaces `multicast_bcast` in builds without networks.
 
 use super::prepare::Call;
-use crate::error::Error;
+use crate::comm::Multicast;
+use crate::constants::Comm;
+use crate::error::{CommError, Error};
 use crate::runtime::world::World;
 use crate::user_buffer::Region;
 use pombo_kernel::Peer;
@@ -10,12 +12,16 @@ use pombo_kernel::channel::GroupId;
 /// An operation that cannot exist.
 pub(super) enum MulticastOperation {}
 
+pub(crate) fn enter(_: &mut World, _: Comm) -> Result<(), CommError> {
+    Ok(())
+}
+
 pub(crate) fn has_room(_: &mut World) -> bool {
     false
 }
 
-pub(crate) fn open_group(_: &mut World, _: u32, _: &[Peer]) -> bool {
-    false
+pub(crate) fn open_group(_: &mut World, _: u32, _: &[Peer]) -> Multicast {
+    Multicast::None
 }
 
 pub(crate) fn close_group(_: &mut World, _: u32) {}
@@ -26,7 +32,7 @@ pub(super) fn take_ended(_: &mut World) -> bool {
 
 impl Call<'_> {
     pub(super) fn uses_multicast(&mut self, _: usize) -> Result<bool, Error> {
-        Ok(self.record()?.multicast)
+        Ok(self.record()?.multicast == Multicast::Group)
     }
 
     pub(super) fn multicast(&mut self, _: usize, _: Region) -> Result<MulticastOperation, Error> {

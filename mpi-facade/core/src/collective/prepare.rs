@@ -8,8 +8,8 @@ use super::schedule::Position;
 use super::scratch::Pool;
 use super::segmentation::blocks;
 use super::selection::{Conditions, Selector};
-use super::{Algorithm, Operation as Kind};
-use crate::comm::{Boards, CommRecord};
+use super::{Algorithm, Operation as Kind, enter_multicast};
+use crate::comm::{Boards, CommRecord, Multicast};
 use crate::constants::{Comm, Request};
 use crate::datatype::Datatypes;
 use crate::errhandler;
@@ -334,10 +334,13 @@ impl<'w> Call<'w> {
             root: root as usize,
         };
         self.is_inter = record.is_inter();
-        match record.check_root(root) {
-            Ok(()) => Ok(()),
-            Err(error) => Err(self.refuse(error.into())),
+        let is_first = is_blocking && record.multicast == Multicast::NotEntered;
+        let checked = record.check_root(root);
+        if is_first {
+            enter_multicast(self.world, self.comm)
+                .map_err(|failure| self.refuse(CallError::Failed(failure)))?;
         }
+        checked.map_err(|error| self.refuse(error.into()))
     }
 
     #[inline(never)]
@@ -396,6 +399,16 @@ impl<'w> Call<'w> {
             None => Ok(()),
             Some(error) => Err(CommError::new(error, self.comm)),
         }
+    }
+
+    /// Makes a call on a communicator that is none of the program, with a tag of its own.
+    #[cfg(feature = "hosts")]
+    pub(super) fn internal(world: &'w mut World, comm: Comm, tag: u32) -> Result<Self, Error> {
+        let index = world.objects.comms.index(comm)?;
+        let mut call = Call::at(world, index, comm);
+        let record = call.record()?;
+        (call.position.rank, call.position.ranks, call.tag) = (record.rank, record.size(), tag);
+        Ok(call)
     }
 
     pub(super) fn begin(&mut self, ready: PreparedOperation) -> Result<Box<Operation>, CommError> {

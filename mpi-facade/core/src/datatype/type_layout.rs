@@ -84,24 +84,28 @@ impl BasicType for Value {
 impl TypeLayout {
     /// Returns the layout of a predefined datatype.
     pub(super) fn predefined(datatype: Datatype, known: &Predefined) -> Result<Self, Error> {
-        let Some(parts) = pair(known) else {
-            return Self::of_value(Value(datatype));
-        };
-        let [value, index] = parts.map(Self::of_value);
-        let (value, index) = (value?, index?);
-        Self::of_pieces(&[
-            Piece::items(0, 1, &value),
-            Piece::items(known.index_offset() as i64, 1, &index),
-        ])?
-        .padded()
+        let second = known.index_offset() as u32;
+        match pair(known).map(|values| (values, values.map(|value| value.size() as u32))) {
+            None => {
+                let value = Value(datatype);
+                Self::of_runs(&[(0, value.size() as u32, Byte)], &[(0, 1, value)])
+            }
+            Some(([value, other], [size, _])) if value == other => {
+                Self::of_runs(&[(0, 2 * size, Byte)], &[(0, 2, value)])
+            }
+            Some(([value, index], [size, rest])) => {
+                let values = [(0, 1, value), (second, 1, index)];
+                match size == second {
+                    true => Self::of_runs(&[(0, size + rest, Byte)], &values),
+                    false => Self::of_runs(&[(0, size, Byte), (second, rest, Byte)], &values),
+                }
+            }
+        }
     }
 
-    fn of_value(value: Value) -> Result<Self, Error> {
-        let byte = Layout::of(Byte).map_err(refused)?;
-        Self::joined(
-            byte.repeated(value.size(), 1).map_err(refused)?,
-            Layout::of(value).map_err(refused)?,
-        )
+    fn of_runs(bytes: &[(u32, u32, Byte)], values: &[(u32, u32, Value)]) -> Result<Self, Error> {
+        let bytes = Layout::of_runs(bytes).map_err(refused)?;
+        Self::joined(bytes, Layout::of_runs(values).map_err(refused)?)
     }
 
     /// Returns the layout of pieces, in this order.
@@ -152,8 +156,8 @@ impl TypeLayout {
     ) -> Result<Self, Error> {
         let Bounds { lower, .. } = *values.bounds();
         let bytes = bytes.resized(lower, values.bounds().extent());
-        let mut blocks = values.blocks(1, 0, values.size());
-        let is_converted = HETEROGENEOUS && blocks.any(|block| block.element.element().size() > 1);
+        let is_converted = HETEROGENEOUS
+            && (values.blocks(1, 0, values.size())).any(|block| block.element.element().size() > 1);
         Ok(TypeLayout {
             bytes: bytes.map_err(refused)?,
             values,

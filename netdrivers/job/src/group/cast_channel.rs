@@ -2,6 +2,7 @@
 
 use crate::job_channel::JobChannel;
 use crate::job_channel::groups::{JobGroups, MulticastSocket};
+use alloc::boxed::Box;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::{Channel, Peer};
 use pombo_transport::multicast::BufferProvider;
@@ -35,12 +36,12 @@ impl<const RANKS: usize, B: BufferProvider + 'static> CastChannel for JobChannel
 
     fn set_groups(&mut self, groups: JobGroups) {
         if let Some(far) = self.remote_mut() {
-            far.set_groups(groups);
+            far.set_groups(Box::new(groups));
         }
     }
 
     fn groups(&mut self) -> Option<&mut JobGroups> {
-        Some(self.remote_mut()?.groups_mut()?.0)
+        Some(self.remote_mut()?.groups_mut()?.0.table())
     }
 
     fn failure_of_groups(&self) -> Option<ChannelError> {

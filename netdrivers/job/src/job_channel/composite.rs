@@ -1,9 +1,10 @@
 //! The composite of shared memory and a network with its groups. Only `job_channel` uses it.
 
 use super::channel_queries::WorldChannel;
-use super::groups::{self, JobGroups};
+use super::groups::ServedGroups;
 use super::inter_host::InterHost;
 use super::traffic::Traffic;
+use alloc::boxed::Box;
 use core::fmt;
 use pombo_kernel::aspect::Cap;
 use pombo_kernel::channel::GroupId;
@@ -16,7 +17,10 @@ use pombo_transport::{Composite, WithMulticast};
 /// The channel to every rank of a job of up to `RANKS` ranks: a rank is its peer. `B` gives the groups between hosts
 /// access to users' memory.
 pub type JobChannel<const RANKS: usize, B = NoBuffers> =
-    Composite<Shm, WithMulticast<InterHost<RANKS>, JobGroups, B>, Cap<RANKS>, HeapStorage>;
+    Composite<Shm, WithGroups<InterHost<RANKS>, B>, Cap<RANKS>, HeapStorage>;
+
+/// A channel and, once groups are open, these.
+type WithGroups<C, B> = WithMulticast<C, Box<dyn ServedGroups<B>>, B>;
 
 impl<const RANKS: usize, B: BufferProvider + 'static> WorldChannel for JobChannel<RANKS, B> {
     #[inline]
@@ -31,15 +35,14 @@ impl<const RANKS: usize, B: BufferProvider + 'static> WorldChannel for JobChanne
 
     fn has_settled_groups(&self) -> bool {
         self.remote().is_none_or(|far| {
-            far.error().is_some() || far.groups().is_none_or(JobGroups::is_settled)
+            far.error().is_some() || far.groups().is_none_or(|groups| groups.has_settled())
         })
     }
 
     fn has_settled_group(&self, group: GroupId) -> bool {
         self.remote().is_none_or(|far| {
             let groups = far.groups();
-            far.error().is_some()
-                || groups.is_none_or(|groups| groups.has_reached_all(group) != Ok(false))
+            far.error().is_some() || groups.is_none_or(|groups| groups.has_settled_group(group))
         })
     }
 
@@ -72,7 +75,8 @@ impl<const RANKS: usize, B: BufferProvider + 'static> WorldChannel for JobChanne
         let Some(far) = self.remote() else {
             return Traffic::default();
         };
-        let groups = far.groups().map(groups::traffic).unwrap_or_default();
+        let groups = far.groups().map(|groups| groups.traffic());
+        let groups = groups.unwrap_or_default();
         far.channel().traffic() + groups
     }
 }

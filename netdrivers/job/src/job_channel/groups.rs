@@ -13,9 +13,11 @@ use super::link::{self, Device, Link};
 use super::raw_ethernet;
 use super::traffic::Traffic;
 use crate::bootstrap::{JobKeys, KeyUse};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use pombo_kernel::Peer;
+use pombo_kernel::channel::{ChannelError, GroupId, Multicast, WaitSet};
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::ethernet::{self, Address, BoundEthernet};
 use pombo_netdrivers::udp::{BoundUdp, Udp, UdpMulticast, multicast_group};
@@ -166,17 +168,65 @@ impl MulticastSocket {
     }
 }
 
-/// Returns the counters of frames of groups.
-pub(super) fn traffic(groups: &JobGroups) -> Traffic {
-    let (counts, network) = (groups.counts(), groups.network());
-    let (refused, overflow) = link::refused(injected_loss::below(network));
-    Traffic {
-        frames: counts.packets + counts.polls + counts.reports,
-        resent: counts.resent,
-        repairs: counts.repairs,
-        duplicates: counts.useless + counts.stale,
-        dropped: injected_loss::lost(network) + overflow,
-        rejected: refused + counts.foreign + counts.corrupt + counts.impossible,
+/// The groups of a rank as its channel serves them. The channel knows nothing else of groups, so a program that opens
+/// none contains neither their protocol nor a network for them.
+pub trait ServedGroups<B>: Multicast<B> + Send {
+    /// Returns the groups.
+    fn table(&mut self) -> &mut JobGroups;
+
+    /// Returns whether everything that this rank sent has reached its live receivers.
+    fn has_settled(&self) -> bool;
+
+    /// Returns whether everything that this rank sent to that group has reached its live receivers, or there is no such
+    /// group.
+    fn has_settled_group(&self, group: GroupId) -> bool;
+
+    /// Returns the counters of frames.
+    fn traffic(&self) -> Traffic;
+}
+
+impl<B: BufferProvider + 'static> ServedGroups<B> for JobGroups {
+    fn table(&mut self) -> &mut JobGroups {
+        self
+    }
+
+    fn has_settled(&self) -> bool {
+        self.is_settled()
+    }
+
+    fn has_settled_group(&self, group: GroupId) -> bool {
+        self.has_reached_all(group) != Ok(false)
+    }
+
+    fn traffic(&self) -> Traffic {
+        let (counts, network) = (self.counts(), self.network());
+        let (refused, overflow) = link::refused(injected_loss::below(network));
+        Traffic {
+            frames: counts.packets + counts.polls + counts.reports,
+            resent: counts.resent,
+            repairs: counts.repairs,
+            duplicates: counts.useless + counts.stale,
+            dropped: injected_loss::lost(network) + overflow,
+            rejected: refused + counts.foreign + counts.corrupt + counts.impossible,
+        }
+    }
+}
+
+impl<B: 'static> Multicast<B> for Box<dyn ServedGroups<B>> {
+    fn poll(&mut self, buffers: &mut B) -> Result<bool, ChannelError> {
+        (**self).poll(buffers)
+    }
+
+    fn is_due(&self, buffers: &B) -> bool {
+        (**self).is_due(buffers)
+    }
+
+    fn wait_sources(&mut self) -> Option<WaitSet> {
+        (**self).wait_sources()
+    }
+
+    fn declare_lost(&mut self, peer: Peer) {
+        (**self).declare_lost(peer);
     }
 }
 

@@ -5,6 +5,7 @@ use super::root_queues::{begin, group_of};
 use crate::collective::prepare::Call;
 use crate::collective::selection::Conditions;
 use crate::collective::{Algorithm, Operation};
+use crate::comm::Multicast;
 use crate::error::Error;
 use crate::user_buffer::Region;
 use pombo_kernel::Peer;
@@ -17,7 +18,7 @@ impl Call<'_> {
         let Some(layout) = record
             .host_layout
             .as_ref()
-            .filter(|_| record.multicast && in_order)
+            .filter(|_| record.multicast == Multicast::Group && in_order)
         else {
             return Ok(false);
         };

@@ -1,13 +1,14 @@
 //! Broadcasts by multicast: one frame for all hosts. This module decides which communicators have a group, and runs one
-//! rank's part of an operation. Only the other collective calls, `init` and `comm::create` use it.
+//! rank's part of an operation. Only the other collective calls and `comm::create` use it.
 //!
 //! Every communicator whose ranks are on several hosts has a group of the channel's [`GroupTable`], if all its ranks
 //! have room for one; else its broadcasts go by messages. The first rank of every host is in the group, and forwards to
 //! the other ranks of its host. Messages of one root on one communicator carry no tag: they arrive in the order of the
 //! calls.
 //!
-//! The job tests at its start whether frames reach all ranks: by multicast, then, where a switch filters that, by IP
-//! broadcast; if both fail there are no groups. Where such frames stop later, each rank gets its own
+//! The first blocking collective call on `MPI_COMM_WORLD` tests whether frames reach all ranks: by multicast, then, where
+//! a switch filters that, by IP broadcast; if both fail there are no groups. So a program without such calls contains
+//! nothing of this, and a communicator that was made before has no group. Where such frames stop later, each rank gets its own
 //! (`Source::is_singly`).
 //!
 //! | bound | is | beyond it |
@@ -27,4 +28,4 @@ mod setup;
 pub(super) use operation::MulticastOperation;
 pub(super) use root_queues::take_ended;
 pub(crate) use root_queues::{close_group, has_room, open_group};
-pub(crate) use setup::open;
+pub(crate) use setup::enter;

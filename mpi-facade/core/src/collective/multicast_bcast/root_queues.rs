@@ -1,5 +1,6 @@
 //! The order of broadcasts in a group, and the groups of communicators. Only `multicast_bcast` uses it.
 
+use crate::comm::Multicast;
 use crate::error::Error;
 use crate::kernel::{Destination, GroupBuffers};
 use crate::runtime::world::World;
@@ -50,21 +51,21 @@ pub(crate) fn has_room(world: &mut World) -> bool {
     table(world).is_some_and(|table| table.has_room())
 }
 
-/// Opens the group of a new communicator whose members `peers` all have room for it. Returns false if the communicator
-/// has no group. All its ranks get the same answer, whether they are in the group or not.
-pub(crate) fn open_group(world: &mut World, context: u32, peers: &[Peer]) -> bool {
+/// Opens the group of a new communicator whose members `peers` all have room for it. Returns whether the
+/// communicator has a group. All its ranks get the same answer, whether they are in the group or not.
+pub(crate) fn open_group(world: &mut World, context: u32, peers: &[Peer]) -> Multicast {
     let (kernel, me) = (&world.kernel, world.kernel.me());
     let lost = peers.iter().copied().filter(|peer| kernel.is_gone(*peer));
     let lost: Vec<Peer> = lost.collect();
     let Some(table) = table(world).filter(|_| peers.len() <= RANKS) else {
-        return false;
+        return Multicast::None;
     };
     if peers.contains(&me) {
         // Context numbers never repeat, and the members have room, so this cannot fail.
         let _ = table.open(group_of(context), peers.iter().copied());
         lost.into_iter().for_each(|peer| table.declare_lost(peer));
     }
-    true
+    Multicast::Group
 }
 
 /// Closes the group of a freed communicator once its operations are over.
@@ -96,7 +97,7 @@ fn groups(world: &mut World) -> Option<OpenGroups<'_>> {
     } = world;
     let (table, buffers) = kernel.channel_mut().remote_mut()?.groups_mut()?;
     Some(OpenGroups {
-        table,
+        table: table.table(),
         buffers,
         state: objects.extensions.get(),
     })
@@ -105,7 +106,7 @@ fn groups(world: &mut World) -> Option<OpenGroups<'_>> {
 /// Returns the groups without the order of calls.
 pub(super) fn table(world: &mut World) -> Option<&mut JobGroups> {
     let far = world.kernel.channel_mut().remote_mut()?;
-    far.groups_mut().map(|(table, _)| table)
+    far.groups_mut().map(|(groups, _)| groups.table())
 }
 
 /// Assigns its number to the next operation of `root`: messages are sent in the order of the calls, even if a later one

@@ -1,13 +1,23 @@
 //! How the ranks of a job on several hosts set up groups: they open sockets, exchange addresses, and test whether
-//! frames reach all ranks. Only `init` uses it.
+//! frames reach all ranks. The first blocking collective call does so; a call of MPI's start would bring it to programs
+//! that never broadcast.
 
 use super::root_queues::{open_group, table};
+use crate::collective::layout::Layout;
+use crate::collective::operation::PreparedOperation;
+use crate::collective::prepare::Call;
+use crate::collective::schedule::Steps;
 use crate::collective::selection::Selector;
-use crate::constants::*;
+use crate::comm::Multicast;
+use crate::constants::Comm;
+use crate::datatype::Shape;
 use crate::message_header;
 use crate::runtime::world::{CommError, World};
-use crate::world_allgather::world_allgather;
+use crate::user_buffer::UserAddress;
+use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
+use pombo_collective::allgather_recursive_doubling;
 use pombo_job::groups::{MulticastAddress, MulticastKind, MulticastSocket, RANKS};
 use pombo_kernel::channel::GroupId;
 use pombo_kernel::{Network, Peer};
@@ -19,19 +29,27 @@ const_assert!(message_header::RANKS >= RANKS);
 /// The group of all ranks during the test.
 const TRIAL_GROUP: GroupId = GroupId(0);
 
-/// Opens groups for the communicators of this job, if its ranks are on several hosts.
-pub(crate) fn open(world: &mut World) -> Result<(), CommError> {
+/// The tag of the exchange of addresses: the calls of the program have lower ones.
+const TAG: u32 = u32::MAX - 1;
+
+/// Opens groups for `comm`, which is that of all ranks and has not entered yet, and for the communicators that its ranks
+/// make from now on. All ranks must call it in the same order with their other calls on it.
+///
+/// # Errors
+/// A rank is gone; the communicator then has no group.
+#[cold]
+pub(crate) fn enter(world: &mut World, comm: Comm) -> Result<(), CommError> {
+    world.objects.comms.get(comm)?.multicast = Multicast::None;
     for kind in [MulticastKind::Group, MulticastKind::Segment] {
         let Some((ranks, socket)) = open_socket(world) else {
             return Ok(());
         };
         let own = socket.as_ref().map(MulticastSocket::address);
-        let all = world_allgather(world, u64::from_le_bytes(own.unwrap_or_default()))?;
-        let addresses: Vec<MulticastAddress> = all.into_iter().map(u64::to_le_bytes).collect();
+        let addresses = exchange(world, comm, own.unwrap_or_default())?;
         let heard = join(world, socket, &addresses, kind) && try_reach(world, ranks)?;
-        let all_heard = world_allgather(world, heard.into())?;
-        let all_heard = all_heard.iter().all(|heard| *heard == 1);
-        adopt(world, all_heard)?;
+        let all_heard = exchange(world, comm, [heard.into(); 8])?;
+        let all_heard = all_heard.iter().all(|heard| *heard == [1; 8]);
+        adopt(world, comm, all_heard)?;
         if all_heard {
             return Ok(());
         }
@@ -39,8 +57,26 @@ pub(crate) fn open(world: &mut World) -> Result<(), CommError> {
     Ok(())
 }
 
+/// Returns what every rank has said, in the order of ranks.
+fn exchange(
+    world: &mut World,
+    comm: Comm,
+    own: MulticastAddress,
+) -> Result<Vec<MulticastAddress>, CommError> {
+    let mut call = Call::internal(world, comm, TAG)?;
+    let (rank, ranks) = (call.position.rank, call.position.ranks);
+    let mut all = vec![own; ranks];
+    let bytes = size_of_val(&all[..]);
+    let region = UserAddress::of(&mut all).region(bytes, Shape::BYTE);
+    let output = Layout::vector(region).evenly(ranks);
+    let steps = Steps::of(allgather_recursive_doubling(rank, ranks));
+    let ready = PreparedOperation::plain(steps, output.block(rank), output);
+    call.begin(ready)?.run(world)?;
+    Ok(all)
+}
+
 /// Keeps the groups if all ranks have received each other's frames.
-fn adopt(world: &mut World, all: bool) -> Result<(), CommError> {
+fn adopt(world: &mut World, comm: Comm, all: bool) -> Result<(), CommError> {
     match table(world).filter(|_| all) {
         Some(table) => {
             // The group was open until now, so this cannot fail.
@@ -52,14 +88,14 @@ fn adopt(world: &mut World, all: bool) -> Result<(), CommError> {
             return Ok(());
         }
     }
-    let record = world.objects.comms.get(MPI_COMM_WORLD)?;
+    let record = world.objects.comms.get(comm)?;
     let leaders = record
         .host_layout
         .as_ref()
         .map(|layout| layout.leaders().clone());
     if let (context, Some(leaders)) = (record.context, leaders) {
         let multicast = open_group(world, context, &leaders);
-        world.objects.comms.get(MPI_COMM_WORLD)?.multicast = multicast;
+        world.objects.comms.get(comm)?.multicast = multicast;
     }
     Ok(())
 }
@@ -86,7 +122,7 @@ fn join(
     let groups = socket.and_then(|socket| socket.join(me, addresses, kind));
     match (groups, world.kernel.channel_mut().remote_mut()) {
         (Some(groups), Some(far)) => {
-            far.set_groups(groups);
+            far.set_groups(Box::new(groups));
             true
         }
         _ => false,
