@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::str::FromStr;
 use pombo_kernel::header::Peer;
+use pombo_kernel::text::parse_digits;
 
 /// The delays of a network over time. A link that no entry names has none.
 ///
@@ -70,14 +71,15 @@ impl FromStr for Delays {
 fn entry(word: &str, from: u64) -> Option<Entry> {
     let (link, delay) = word.split_once('=')?;
     let (one, other) = link.split_once('-')?;
-    let (one, other): (u16, u16) = (one.parse().ok()?, other.parse().ok()?);
+    let peer = |text| u16::try_from(number(text)?).ok();
+    let (one, other) = (peer(one)?, peer(other)?);
     let link = (one.min(other), one.max(other));
     let delay = number(delay)?;
     (one != other).then_some(Entry { from, link, delay })
 }
 
 fn number(text: &str) -> Option<u64> {
-    text.parse().ok().filter(|&number| number <= MOST)
+    parse_digits(text.as_bytes(), 10).filter(|&number| number <= MOST)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 use alloc::vec::Vec;
 use pombo_collective::model::{Hold, Network};
 use pombo_job::settings::Values;
+use pombo_kernel::text::parse_digits;
 
 /// The times of messages on one network. Between two sizes they are on a straight line, beyond the last one on that of
 /// the last two.
@@ -91,7 +92,7 @@ impl Knot {
     fn parse(word: &str) -> Option<Knot> {
         let mut numbers = word
             .split(':')
-            .map(|number| number.parse().ok().filter(|&number| number <= MOST));
+            .map(|number| parse_digits(number.as_bytes(), 10).filter(|&number| number <= MOST));
         let mut next = || numbers.next().flatten();
         let knot = Knot {
             bytes: next()?,

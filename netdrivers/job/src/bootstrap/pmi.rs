@@ -5,8 +5,9 @@ use super::JobError;
 use super::error::{Excerpt, excerpt};
 use super::file_descriptor::Descriptor;
 use super::launcher_text::ExchangedText;
-use crate::environment::{number, text, wrong};
-use crate::fixed_string::Text;
+use crate::environment::{self, number, wrong};
+use crate::fixed_string::{Text, text};
+use crate::settings::whole;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int};
 use core::mem::zeroed;
@@ -37,7 +38,7 @@ impl Pmi {
             outlive_others();
             return Self::begin(connection, place).map(Some);
         }
-        let Some(port) = text(c"PMI_PORT") else {
+        let Some(port) = environment::text(c"PMI_PORT") else {
             return Ok(None);
         };
         let id = number(c"PMI_ID")?.ok_or(wrong(c"PMI_ID", "set where PMI_PORT is"))?;
@@ -79,16 +80,11 @@ impl Pmi {
         if value.len() >= self.longest {
             return Err(JobError::LauncherRefused {
                 asked,
-                said: Excerpt::new(Text::of(format_args!(
-                    "a value has less than {} bytes",
-                    self.longest
-                ))),
+                said: Excerpt::new(text!("a value has less than {} bytes", self.longest)),
             });
         }
         let store = &self.store;
-        let line = PmiLine::of(format_args!(
-            "cmd=put kvsname={store} key={key} value={value}\n"
-        ));
+        let line: PmiLine = text!("cmd=put kvsname={} key={} value={}\n", store, key, value);
         self.connection
             .ask(asked, line.as_str(), "put_result")
             .map(drop)
@@ -104,7 +100,7 @@ impl Pmi {
 
     /// Returns a published value.
     fn get(&mut self, key: &str) -> Result<ExchangedText, JobError> {
-        let line = PmiLine::of(format_args!("cmd=get kvsname={} key={key}\n", self.store));
+        let line: PmiLine = text!("cmd=get kvsname={} key={}\n", self.store, key);
         let asked = "a value of another rank";
         let answer = self.connection.ask(asked, line.as_str(), "get_result")?;
         Ok(ExchangedText::from(answer.field("value")?))
@@ -116,7 +112,7 @@ impl Pmi {
         name: &str,
         own: &ExchangedText,
     ) -> Result<Vec<ExchangedText>, JobError> {
-        let key = |rank: usize| ExchangedText::of(format_args!("{name}-{rank}"));
+        let key = |rank: usize| -> ExchangedText { text!("{}-{}", name, rank) };
         self.put(key(self.rank).as_str(), own.as_str())?;
         self.barrier()?;
         let ranks = 0..self.size;
@@ -134,7 +130,7 @@ impl Pmi {
     /// Tells the launcher that the whole job has to end. Hydra then ends it at once, and loses output of the ranks that
     /// it has not forwarded yet: so every rank first gets the time to report errors.
     pub(crate) fn abort(&mut self, code: c_int) {
-        let line = PmiLine::of(format_args!("cmd=abort exitcode={code}\n"));
+        let line: PmiLine = text!("cmd=abort exitcode={}\n", code);
         wait_for_output();
         // If this fails, there is nobody left to tell.
         let _ = self.connection.descriptor.write_all(line.as_bytes());
@@ -160,7 +156,10 @@ fn outlive_others() {
 /// Gives such a launcher the time to pass on what ranks have said, if there is one.
 #[cold]
 pub(super) fn wait_for_output() {
-    if text(c"PMI_FD").or(text(c"PMI_PORT")).is_none() {
+    if environment::text(c"PMI_FD")
+        .or(environment::text(c"PMI_PORT"))
+        .is_none()
+    {
         return;
     }
     sleep(OUTPUT_PAUSE);
@@ -235,7 +234,7 @@ impl PmiConnection {
     /// environment.
     fn exchange_cards(&mut self, id: usize) -> Result<(usize, usize), JobError> {
         let asked = "a place";
-        let line = PmiLine::of(format_args!("cmd=initack pmiid={id}\n"));
+        let line: PmiLine = text!("cmd=initack pmiid={}\n", id);
         self.ask(asked, line.as_str(), "initack")?;
         let (mut rank, mut size) = (None, None);
         for _ in 0..3 {
@@ -274,7 +273,7 @@ impl Answer {
     }
 
     fn number(&self, key: &str) -> Result<usize, JobError> {
-        self.field(key)?.parse().map_err(|_| self.wrong())
+        whole(self.field(key)?.as_bytes()).ok_or_else(|| self.wrong())
     }
 
     fn wrong(&self) -> JobError {
@@ -290,7 +289,7 @@ fn connect_to(place: &str) -> Result<Descriptor, JobError> {
     const DOING: &str = "connect to the launcher that PMI_PORT names";
     let must = || wrong(c"PMI_PORT", "a host, a colon and a port");
     let (host, port) = place.rsplit_once(':').ok_or_else(must)?;
-    let name = |text: &str| Text::<256>::of(format_args!("{text}\0"));
+    let name = |text: &str| -> Text<256> { text!("{}\0", text) };
     let (host, port) = (name(host), name(port));
     let (host, port) = (
         CStr::from_bytes_until_nul(host.as_bytes()),

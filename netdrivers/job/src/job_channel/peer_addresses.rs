@@ -1,8 +1,10 @@
 //! The published addresses of ranks on other hosts. Only `job_channel` uses it.
 
 use crate::bootstrap::{Block, JobError, RawUnavailable};
-use core::net::{IpAddr, SocketAddr};
+use crate::settings::whole;
+use core::net::SocketAddr;
 use pombo_netdrivers::ethernet::Address;
+use pombo_netdrivers::ip_text::parse_ip;
 
 /// The addresses of another rank.
 pub(super) struct RemoteAddresses {
@@ -21,10 +23,10 @@ impl RemoteAddresses {
         let parse = || {
             let mut fields = text.splitn(6, '/');
             let word = Block::read(fields.next()?)?;
-            let ip: IpAddr = fields.next()?.parse().ok()?;
-            let mut port = || fields.next()?.parse().ok();
+            let ip = parse_ip(fields.next()?)?;
+            let mut port = || u16::try_from(whole(fields.next()?.as_bytes())?).ok();
             let (frames, listener) = (port()?, port()?);
-            let mtu = fields.next()?.parse().ok()?;
+            let mtu = whole(fields.next()?.as_bytes())?;
             let raw = fields.next()?;
             let raw = match RawUnavailable::read(raw) {
                 Some(why) => Err(why),
