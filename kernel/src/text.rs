@@ -15,6 +15,18 @@ pub trait ToText {
     fn put_text(&self, out: &mut dyn WriteText);
 }
 
+/// Values as [`fill!`] takes them: what a reference refers to, without another reference in between.
+#[doc(hidden)]
+pub trait AsText {
+    fn as_text(&self) -> &dyn ToText;
+}
+
+impl<T: ToText> AsText for T {
+    fn as_text(&self) -> &dyn ToText {
+        self
+    }
+}
+
 /// `fill!(out, "rank {} of {}", rank, ranks)`: writes a text with values in place of each `{}`. As many values as there are
 /// places; otherwise it does not compile.
 #[doc(hidden)]
@@ -22,7 +34,9 @@ pub trait ToText {
 macro_rules! __fill {
     ($out:expr, $template:expr $(, $value:expr)* $(,)?) => {{
         const { assert!($crate::text::places($template) == <[&str]>::len(&[$(stringify!($value)),*])) };
-        $crate::text::fill($out, $template, &[$(&$value as &dyn $crate::text::ToText),*])
+        #[allow(unused_imports, reason = "there may be no value")]
+        use $crate::text::AsText as _;
+        $crate::text::fill($out, $template, &[$($value.as_text()),*])
     }};
 }
 #[doc(inline)]
@@ -106,6 +120,23 @@ pub fn parse_digits(text: &[u8], base: u32) -> Option<u64> {
         number = number.checked_mul(base.into())?.checked_add(digit.into())?;
     }
     (!digits.is_empty()).then_some(number)
+}
+
+/// Returns a line of a text by its number from 0, or an empty one: a list of words without an address for each.
+pub const fn line(text: &'static str, number: usize) -> &'static str {
+    let (mut rest, mut number) = (text, number);
+    loop {
+        let mut end = 0;
+        while end < rest.len() && rest.as_bytes()[end] != b'\n' {
+            end += 1;
+        }
+        match (rest.split_at_checked(end), rest.split_at_checked(end + 1)) {
+            (Some((line, _)), _) if number == 0 => return line,
+            (_, Some((_, behind))) => rest = behind,
+            _ => return "",
+        }
+        number -= 1;
+    }
 }
 
 /// A number in hexadecimal digits, at least so many.
@@ -229,6 +260,14 @@ mod tests {
             let sixteen = u64::from_str_radix(text, 16).ok();
             assert_eq!(parse_digits(text.as_bytes(), 16), sixteen, "{text}");
         }
+    }
+
+    #[test]
+    fn lines_have_numbers() {
+        let list = "one\n\nthree\n";
+        let lines: std::vec::Vec<_> = (0..5).map(|number| line(list, number)).collect();
+        assert_eq!(lines, ["one", "", "three", "", ""]);
+        assert_eq!(line("last", 0), "last");
     }
 
     #[test]

@@ -535,8 +535,9 @@ mod tests {
 
     #[test]
     fn every_class_is_found_by_its_code_and_fits_the_standards_length() {
-        for &class in Class::ALL {
+        for &(class, text) in Class::ALL {
             assert_eq!(Class::from_code(class as c_int), Some(class));
+            assert_eq!(class.text(), text);
             assert!(class.text().len() < MPI_MAX_ERROR_STRING as usize);
             assert!((class as c_int) < MPI_ERR_LASTCODE);
         }

@@ -54,7 +54,7 @@ pub enum Verdict {
 /// Checks a variable whose name begins with `POMBO_` against these tables. Variables named in `others` are always
 /// valid. A value that is not valid UTF-8 is `None`.
 pub fn check(
-    tables: &[&'static [Variable]],
+    tables: &[&'static [&'static Variable]],
     mut others: impl Iterator<Item = &'static str>,
     name: &str,
     value: Option<&str>,

@@ -4,7 +4,7 @@
 
 use super::representation::HETEROGENEOUS;
 use crate::constants::*;
-use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill};
+use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill, line};
 
 /// The composition of a predefined datatype.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,10 +118,7 @@ impl Predefined {
 
     /// Returns the standard's name.
     pub fn name(&self) -> &'static str {
-        NAMES
-            .get(usize::from(self.place))
-            .copied()
-            .unwrap_or_default()
+        line(NAMES, self.place.into())
     }
 
     const fn complete(mut self) -> Self {
@@ -209,7 +206,8 @@ macro_rules! table {
             }
             table
         };
-        static NAMES: [&str; TABLE.len()] = [$(stringify!($handle)),*];
+        /// A line for each entry of the table.
+        const NAMES: &str = concat!($(stringify!($handle), "\n"),*);
         static PREDEFINED: [Predefined; TABLE.len()] = TABLE;
 
         /// Largest number of bytes from one item to the next.
