@@ -122,6 +122,50 @@ pub fn parse_digits(text: &[u8], base: u32) -> Option<u64> {
     (!digits.is_empty()).then_some(number)
 }
 
+/// Splits a text at the first such ASCII letter, which is in neither part.
+#[inline(never)]
+pub fn split_once(text: &str, at: u8) -> Option<(&str, &str)> {
+    let place = text.bytes().position(|byte| byte == at)?;
+    Some((text.get(..place)?, text.get(place + 1..)?))
+}
+
+/// Returns the fields of a text between such ASCII letters: one more than there are letters.
+pub fn fields(text: &str, between: u8) -> Fields<'_> {
+    Fields {
+        rest: Some(text),
+        between,
+    }
+}
+
+/// The fields of a text.
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    rest: Option<&'a str>,
+    between: u8,
+}
+
+impl<'a> Fields<'a> {
+    /// Returns all that is left as one field.
+    pub fn rest(self) -> Option<&'a str> {
+        self.rest
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = &'a str;
+
+    #[inline(never)]
+    fn next(&mut self) -> Option<&'a str> {
+        let rest = self.rest?;
+        let (field, behind) = match split_once(rest, self.between) {
+            Some((field, behind)) => (field, Some(behind)),
+            None => (rest, None),
+        };
+        self.rest = behind;
+        Some(field)
+    }
+}
+
 /// Returns a line of a text by its number from 0, or an empty one: a list of words without an address for each.
 pub const fn line(text: &'static str, number: usize) -> &'static str {
     let (mut rest, mut number) = (text, number);
@@ -268,6 +312,17 @@ mod tests {
         let lines: std::vec::Vec<_> = (0..5).map(|number| line(list, number)).collect();
         assert_eq!(lines, ["one", "", "three", "", ""]);
         assert_eq!(line("last", 0), "last");
+    }
+
+    #[test]
+    fn fields_are_what_rust_splits() {
+        for text in ["", ":", "a", "a:b", ":a::é:", "é:b"] {
+            assert_eq!(split_once(text, b':'), text.split_once(':'), "{text}");
+            assert!(fields(text, b':').eq(text.split(':')), "{text}");
+            let mut rest = fields(text, b':');
+            rest.next();
+            assert_eq!(rest.rest(), text.splitn(2, ':').nth(1), "{text}");
+        }
     }
 
     #[test]

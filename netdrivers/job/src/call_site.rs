@@ -4,7 +4,7 @@
 use crate::fixed_string::{Text, text};
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr::null_mut;
-use pombo_kernel::text::Hexadecimal;
+use pombo_kernel::text::{Hexadecimal, fields};
 
 /// A call on this thread's stack.
 #[derive(Clone, Default)]
@@ -59,7 +59,7 @@ fn symbol(address: *mut c_void) -> Option<&'static str> {
 fn place(address: *mut c_void) -> Option<Text<128>> {
     let found = lookup(address)?;
     let file = name_at(found.dli_fname)?;
-    let name = file.rsplit('/').next().unwrap_or(file);
+    let name = fields(file, b'/').last().unwrap_or(file);
     let offset = before(address).addr().wrapping_sub(found.dli_fbase.addr());
     Some(text!("{}+0x{}", name, Hexadecimal(offset as u64, 1)))
 }

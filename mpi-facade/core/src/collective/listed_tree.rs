@@ -14,6 +14,7 @@ use pombo_collective::model::{Hold, OptimalTree};
 use pombo_collective::topology::{Binomial, Rooted, Shape, Tree};
 use pombo_job::settings::whole;
 use pombo_kernel::Peer;
+use pombo_kernel::text::fields;
 
 /// One rank's place in a tree.
 #[derive(Clone, Debug)]
@@ -98,7 +99,7 @@ impl Default for SiteList {
 
 /// Parses a list of sites.
 pub(crate) fn parse_sites(text: &str) -> Option<Vec<u32>> {
-    text.split(',')
+    fields(text, b',')
         .map(|site| u32::try_from(whole(site.as_bytes())?).ok())
         .collect()
 }

@@ -10,6 +10,7 @@ use pombo_collective::model::{Hold, Network};
 use pombo_job::environment;
 use pombo_job::process::processors;
 use pombo_job::settings::{LOCAL_CORES, NET, whole};
+use pombo_kernel::text::fields;
 
 /// The ranks of an operation, or of a part of it, and the transports that they share beside messages.
 #[derive(Clone, Copy, Default, Debug)]
@@ -106,7 +107,7 @@ impl Selector {
         times: &str,
         net: &str,
     ) -> Selector {
-        let far = net.split(':').next().unwrap_or(net);
+        let far = fields(net, b':').next().unwrap_or(net);
         Selector {
             wanted,
             cores,

@@ -11,7 +11,7 @@ use core::ffi::c_int;
 use pombo_job::WorldChannel;
 use pombo_job::log::{self, LogLine};
 use pombo_kernel::channel::ChannelError;
-use pombo_kernel::text::{ToText, fill};
+use pombo_kernel::text::{ToText, fields, fill};
 
 /// Prints an error that ends the job. `first` is the rank that caused the loss of a rank.
 pub(super) fn report(function: &'static str, error: &Error, first: c_int, comm: Comm) {
@@ -46,5 +46,5 @@ fn write_peer_lost(rank: c_int, first: c_int, line: &mut LogLine) {
 /// Returns the class's name, from its text "MPI_ERR_X: what it means".
 fn name(error: &Error) -> &'static str {
     let text = error.class().text();
-    text.split(':').next().unwrap_or(text)
+    fields(text, b':').next().unwrap_or(text)
 }

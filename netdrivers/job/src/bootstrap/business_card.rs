@@ -10,7 +10,7 @@ use super::launcher_text::ExchangedText;
 use crate::environment::random;
 use crate::fixed_string::text;
 use crate::settings::AUTH;
-use pombo_kernel::text::{Hexadecimal, fill, parse_digits};
+use pombo_kernel::text::{Hexadecimal, fields, fill, parse_digits, split_once};
 #[cfg(feature = "hosts")]
 use pombo_transport::authenticated::{Coverage, Key};
 
@@ -99,11 +99,11 @@ impl BusinessCard {
     pub(super) fn read(rank: usize, text: &str) -> Result<Self, JobError> {
         let hexadecimal = |text: &str| parse_digits(text.as_bytes(), 16);
         let card = || {
-            let mut fields = text.split('.');
+            let mut fields = fields(text, b'.');
             let known = fields.next() == Some(VERSION);
             let host = hexadecimal(fields.next()?)?;
             let machine = hexadecimal(fields.next()?)?;
-            let (fingerprint, order) = fields.next()?.split_once('-')?;
+            let (fingerprint, order) = split_once(fields.next()?, b'-')?;
             let fingerprint = hexadecimal(fingerprint)?;
             let big_endian = order == byte_order(true);
             let known = known && order == byte_order(big_endian);

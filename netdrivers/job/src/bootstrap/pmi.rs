@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use core::ffi::{CStr, c_int};
 use core::mem::zeroed;
 use core::ptr::null_mut;
+use pombo_kernel::text::{fields, split_once};
 use pombo_netdrivers::Errno;
 use pombo_netdrivers::tuning::OUTPUT_PAUSE;
 use pombo_netdrivers::wait::sleep;
@@ -260,9 +261,9 @@ struct Answer {
 
 impl Answer {
     fn get(&self, key: &str) -> Option<&str> {
-        let mut pairs = self.line.as_str().split_ascii_whitespace();
+        let mut pairs = fields(self.line.as_str(), b' ');
         pairs.find_map(|pair| {
-            let (name, value) = pair.split_once('=')?;
+            let (name, value) = split_once(pair, b'=')?;
             (name == key).then_some(value)
         })
     }
@@ -288,7 +289,9 @@ impl Answer {
 fn connect_to(place: &str) -> Result<Descriptor, JobError> {
     const DOING: &str = "connect to the launcher that PMI_PORT names";
     let must = || wrong(c"PMI_PORT", "a host, a colon and a port");
-    let (host, port) = place.rsplit_once(':').ok_or_else(must)?;
+    let colon = place.bytes().rposition(|byte| byte == b':');
+    let parts = colon.and_then(|at| Some((place.get(..at)?, place.get(at + 1..)?)));
+    let (host, port) = parts.ok_or_else(must)?;
     let name = |text: &str| -> Text<256> { text!("{}\0", text) };
     let (host, port) = (name(host), name(port));
     let (host, port) = (

@@ -3,6 +3,7 @@
 use crate::bootstrap::{Block, JobError, RawUnavailable};
 use crate::settings::whole;
 use core::net::SocketAddr;
+use pombo_kernel::text::fields;
 use pombo_netdrivers::ethernet::Address;
 use pombo_netdrivers::ip_text::parse_ip;
 
@@ -21,13 +22,13 @@ pub(super) struct RemoteAddresses {
 impl RemoteAddresses {
     pub(super) fn read(rank: usize, text: &str) -> Result<Self, JobError> {
         let parse = || {
-            let mut fields = text.splitn(6, '/');
+            let mut fields = fields(text, b'/');
             let word = Block::read(fields.next()?)?;
             let ip = parse_ip(fields.next()?)?;
             let mut port = || u16::try_from(whole(fields.next()?.as_bytes())?).ok();
             let (frames, listener) = (port()?, port()?);
             let mtu = whole(fields.next()?.as_bytes())?;
-            let raw = fields.next()?;
+            let raw = fields.rest()?;
             let raw = match RawUnavailable::read(raw) {
                 Some(why) => Err(why),
                 None => Ok(raw.parse().ok()?),

@@ -1,7 +1,7 @@
 //! The value of `POMBO_FAULT_LOSS`: the rate of injected frame loss. `settings` checks it, `job_channel` applies it.
 
 use super::const_format::words;
-use pombo_kernel::text::parse_digits;
+use pombo_kernel::text::{parse_digits, split_once};
 
 /// Largest rate, in frames per million: a rank that receives less than half of its frames seems to hang, which tests
 /// nothing.
@@ -15,8 +15,8 @@ pub(super) const MUST: &str = words!(
 
 /// Parses the arriving frames that are lost, per million, and the seed that selects them.
 pub(crate) fn parse(text: &str) -> Option<(u32, u64)> {
-    let (percent, seed) = text.split_once(':').unwrap_or((text, "1"));
-    let (whole, decimals) = percent.split_once('.').unwrap_or((percent, ""));
+    let (percent, seed) = split_once(text, b':').unwrap_or((text, "1"));
+    let (whole, decimals) = split_once(percent, b'.').unwrap_or((percent, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let none = whole.is_empty() && decimals.is_empty();
     if none || decimals.len() > 4 || !digits(decimals) || !digits(whole) {
