@@ -40,9 +40,12 @@ impl ToText for Errno {
     fn put_text(&self, out: &mut dyn WriteText) {
         let (number, mut text) = (self.0, [0_u8; 64]);
         // SAFETY: the place is valid for its size, in which the text ends with a zero.
-        let failed = unsafe { libc::strerror_r(number, text.as_mut_ptr().cast(), text.len()) };
-        let text = CStr::from_bytes_until_nul(&text).ok();
-        match text.and_then(|text| text.to_str().ok()) {
+        let (failed, text) = unsafe {
+            let place = text.as_mut_ptr().cast();
+            let failed = libc::strerror_r(number, place, text.len());
+            (failed, CStr::from_ptr(place))
+        };
+        match text.to_str().ok() {
             Some(text) if failed == 0 => fill!(out, "{} (error number {})", text, number),
             _ => fill!(out, "error number {}", number),
         }

@@ -28,16 +28,12 @@ impl ToText for IpText {
             IpAddr::V4(address) => (libc::AF_INET, &address.octets()[..]),
             IpAddr::V6(address) => (libc::AF_INET6, &address.octets()[..]),
         };
-        // SAFETY: the address has the bytes of its family, and the text has room for the given length.
-        unsafe {
-            inet_ntop(
-                family,
-                bytes.as_ptr().cast(),
-                text.as_mut_ptr().cast(),
-                LONGEST as u32,
-            )
+        // SAFETY: the address has the bytes of its family, and the text has room for the longest and the zero behind it.
+        let text = unsafe {
+            let place = text.as_mut_ptr().cast();
+            inet_ntop(family, bytes.as_ptr().cast(), place, LONGEST as u32);
+            CStr::from_ptr(place)
         };
-        let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
         out.write_text(text.to_str().unwrap_or_default());
     }
 }
@@ -61,9 +57,10 @@ impl ToText for SocketText {
 pub fn parse_ip(text: &str) -> Option<IpAddr> {
     let mut line = [0_u8; LONGEST];
     // Behind the longest text there is a zero; one within it would hide what follows.
-    let place = line[..LONGEST - 1].get_mut(..text.len())?;
-    place.copy_from_slice(text.as_bytes());
-    if text.as_bytes().contains(&0) {
+    for (place, byte) in line.iter_mut().zip(text.bytes()) {
+        *place = byte;
+    }
+    if text.len() >= LONGEST || text.bytes().any(|byte| byte == 0) {
         return None;
     }
     let (mut four, mut six) = ([0_u8; 4], [0_u8; 16]);

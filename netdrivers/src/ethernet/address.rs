@@ -33,6 +33,7 @@ impl FromStr for Address {
 }
 
 impl Address {
+    #[inline(never)]
     fn parse(text: &[u8]) -> Option<Self> {
         let (mac, mtu) = text.split_at_checked("02:00:00:00:00:01".len())?;
         let mut bytes = [0; 6];

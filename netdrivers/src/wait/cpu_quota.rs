@@ -99,7 +99,7 @@ fn read<'a>(files: &mut impl FileReader, parts: &[&[u8]], into: &'a mut [u8]) ->
         place.copy_from_slice(part);
         end += part.len();
     }
-    files.read(CStr::from_bytes_until_nul(&path).ok()?, into)
+    files.read(CStr::from_bytes_with_nul(path.get(..=end)?).ok()?, into)
 }
 
 #[cfg(test)]

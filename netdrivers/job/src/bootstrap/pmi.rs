@@ -116,8 +116,11 @@ impl Pmi {
         let key = |rank: usize| -> ExchangedText { text!("{}-{}", name, rank) };
         self.put(key(self.rank).as_str(), own.as_str())?;
         self.barrier()?;
-        let ranks = 0..self.size;
-        ranks.map(|rank| self.get(key(rank).as_str())).collect()
+        let mut all = Vec::with_capacity(self.size);
+        for rank in 0..self.size {
+            all.push(self.get(key(rank).as_str())?);
+        }
+        Ok(all)
     }
 
     /// Tells the launcher that this rank leaves regularly.
@@ -295,8 +298,8 @@ fn connect_to(place: &str) -> Result<Descriptor, JobError> {
     let name = |text: &str| -> Text<256> { text!("{}\0", text) };
     let (host, port) = (name(host), name(port));
     let (host, port) = (
-        CStr::from_bytes_until_nul(host.as_bytes()),
-        CStr::from_bytes_until_nul(port.as_bytes()),
+        CStr::from_bytes_with_nul(host.as_bytes()),
+        CStr::from_bytes_with_nul(port.as_bytes()),
     );
     let (host, port) = (host.map_err(|_| must())?, port.map_err(|_| must())?);
     // SAFETY: zeros are valid hints.

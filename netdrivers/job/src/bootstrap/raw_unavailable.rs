@@ -60,6 +60,7 @@ impl RawUnavailable {
         named.map_or("interface", |(name, _)| name)
     }
 
+    #[inline(never)]
     pub(crate) fn read(name: &str) -> Option<Self> {
         let named = NAMES.iter().find(|(known, _)| *known == name);
         named.map(|(_, why)| *why)
