@@ -3,6 +3,7 @@
 use crate::channel::ChannelError;
 use crate::channel::GroupId;
 use crate::header::Peer;
+use crate::text::{ToText, WriteText, fill};
 
 /// Errors of a communicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,52 +63,46 @@ pub enum Error {
     Channel(ChannelError),
 }
 
-impl core::fmt::Display for Error {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+crate::text::display_as_text! { Error }
+
+impl ToText for Error {
+    fn put_text(&self, out: &mut dyn WriteText) {
         match *self {
-            Error::Full => f.write_str("the table of operations is full: claim finished ones"),
+            Error::Full => out.write_text("the table of operations is full: claim finished ones"),
             Error::NoCredit(to) => {
-                write!(
-                    f,
-                    "the pool of peer {to} is full: check for messages, then send again"
-                )
+                fill!(out, "the pool of peer {} is full: check for messages, then send again", to)
             }
             Error::TooLong { limit } => {
-                write!(
-                    f,
-                    "the message is longer than the {limit} bytes that this composition carries"
-                )
+                fill!(out, "the message is longer than the {} bytes that this composition carries", limit)
             }
-            Error::NoSuchPeer(peer) => write!(f, "there is no peer {peer} on this channel"),
-            Error::NoSuchGroup(group) => write!(
-                f,
-                "group {group} is not open here, or cannot be opened: open each number once, in ascending order"
+            Error::NoSuchPeer(peer) => fill!(out, "there is no peer {} on this channel", peer),
+            Error::NoSuchGroup(group) => fill!(
+                out,
+                "group {} is not open here, or cannot be opened: open each number once, in ascending order",
+                group
             ),
             Error::TooManyPeers { peers, bound } => {
-                write!(
-                    f,
-                    "{peers} peers on the channel, but the composition has places for {bound}"
-                )
+                fill!(out, "{} peers on the channel, but the composition has places for {}", peers, bound)
             }
             Error::PoolTooSmall { peers, pool } => {
-                write!(f, "a pool of {pool} places is too small for {peers} peers")
+                fill!(out, "a pool of {} places is too small for {} peers", pool, peers)
             }
             Error::Truncated { sent, room } => {
-                write!(f, "a message of {sent} bytes came into a buffer of {room}")
+                fill!(out, "a message of {} bytes came into a buffer of {}", sent, room)
             }
-            Error::Cancelled => f.write_str("the operation was cancelled"),
-            Error::Revoked => f.write_str("the sender withdrew the message"),
-            Error::TimedOut => f.write_str("the time that the call was given is over"),
-            Error::PeerLost(peer) => write!(f, "peer {peer} is gone"),
-            Error::UnknownTicket => f.write_str("the ticket names no operation here"),
+            Error::Cancelled => out.write_text("the operation was cancelled"),
+            Error::Revoked => out.write_text("the sender withdrew the message"),
+            Error::TimedOut => out.write_text("the time that the call was given is over"),
+            Error::PeerLost(peer) => fill!(out, "peer {} is gone", peer),
+            Error::UnknownTicket => out.write_text("the ticket names no operation here"),
             Error::LayoutOverflow => {
-                f.write_str("the layout has a displacement or a length of more than 63 bits, or is nested too deep")
+                out.write_text("the layout has a displacement or a length of more than 63 bits, or is nested too deep")
             }
-            Error::OutOfBounds => f.write_str("the layout reaches beyond the memory"),
+            Error::OutOfBounds => out.write_text("the layout reaches beyond the memory"),
             Error::FeatureDisabled(aspect) => {
-                write!(f, "this composition has no {aspect}: choose it to use this")
+                fill!(out, "this composition has no {}: choose it to use this", aspect)
             }
-            Error::Channel(error) => write!(f, "the channel failed: {error}"),
+            Error::Channel(error) => fill!(out, "the channel failed: {}", error),
         }
     }
 }

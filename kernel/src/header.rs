@@ -39,6 +39,7 @@
 //! # }
 //! ```
 
+use crate::text::{ToText, WriteText};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The number of a process on a channel: 0 to [`Channel::peers`](crate::Channel::peers) - 1.
@@ -49,6 +50,12 @@ impl Peer {
     /// Returns the number as an index.
     pub const fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+impl ToText for Peer {
+    fn put_text(&self, out: &mut dyn WriteText) {
+        self.0.put_text(out);
     }
 }
 

@@ -103,6 +103,7 @@ pub mod network;
 mod patterns;
 pub mod prelude;
 mod slab;
+pub mod text;
 
 pub use channel::{Arrival, Channel, ChannelError, Cookie, Event, Sent};
 pub use communicator::{

@@ -1,7 +1,7 @@
 //! Error numbers of the system as text, for the errors of drivers and of other callers of the system.
 
 use core::ffi::CStr;
-use core::fmt;
+use pombo_kernel::text::{ToText, WriteText, fill};
 
 /// An error number, shown as "No such device (error number 19)".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,15 +34,20 @@ impl From<rustix::io::Errno> for Errno {
     }
 }
 
-impl fmt::Display for Errno {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pombo_kernel::text::display_as_text! { Errno }
+
+impl ToText for Errno {
+    fn put_text(&self, out: &mut dyn WriteText) {
         let (number, mut text) = (self.0, [0_u8; 64]);
         // SAFETY: the place is valid for its size, in which the text ends with a zero.
-        let failed = unsafe { libc::strerror_r(number, text.as_mut_ptr().cast(), text.len()) };
-        let text = CStr::from_bytes_until_nul(&text).ok();
-        match text.and_then(|text| text.to_str().ok()) {
-            Some(text) if failed == 0 => write!(f, "{text} (error number {number})"),
-            _ => write!(f, "error number {number}"),
+        let (failed, text) = unsafe {
+            let place = text.as_mut_ptr().cast();
+            let failed = libc::strerror_r(number, place, text.len());
+            (failed, CStr::from_ptr(place))
+        };
+        match text.to_str().ok() {
+            Some(text) if failed == 0 => fill!(out, "{} (error number {})", text, number),
+            _ => fill!(out, "error number {}", number),
         }
     }
 }

@@ -29,6 +29,8 @@ mod futex;
 mod heap_storage;
 #[cfg(all(feature = "udp", target_os = "linux"))]
 mod interfaces;
+#[cfg(all(feature = "udp", target_os = "linux"))]
+pub mod ip_text;
 #[cfg(all(feature = "shm", target_os = "linux"))]
 mod lock;
 #[cfg(all(feature = "shm", target_os = "linux"))]

@@ -18,6 +18,7 @@ pub use wait_set::{SHORT_SLEEP, WaitSet};
 
 use crate::header::Peer;
 use crate::memory::Part;
+use crate::text::{ToText, WriteText, fill};
 use core::mem::MaybeUninit;
 
 /// A reliable path to every peer, ordered per peer.
@@ -226,16 +227,22 @@ pub enum ChannelError {
     Device(i32),
 }
 
-impl core::fmt::Display for ChannelError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+crate::text::display_as_text! { ChannelError }
+
+impl ToText for ChannelError {
+    fn put_text(&self, out: &mut dyn WriteText) {
         match *self {
-            ChannelError::Full => f.write_str("the channel is full: poll, then try again"),
-            ChannelError::PeerLost(peer) => write!(f, "peer {peer} is gone"),
+            ChannelError::Full => out.write_text("the channel is full: poll, then try again"),
+            ChannelError::PeerLost(peer) => fill!(out, "peer {} is gone", peer),
             ChannelError::TooLong { limit } => {
-                write!(f, "the frame is longer than {limit} bytes: split it")
+                fill!(out, "the frame is longer than {} bytes: split it", limit)
             }
-            ChannelError::NoSuchPeer(peer) => write!(f, "there is no peer {peer} on this channel"),
-            ChannelError::Device(errno) => write!(f, "the device failed with error number {errno}"),
+            ChannelError::NoSuchPeer(peer) => {
+                fill!(out, "there is no peer {} on this channel", peer)
+            }
+            ChannelError::Device(errno) => {
+                fill!(out, "the device failed with error number {}", errno)
+            }
         }
     }
 }

@@ -3,10 +3,17 @@
 
 use super::{ChannelError, WaitSet};
 use crate::header::Peer;
+use crate::text::{ToText, WriteText};
 
 /// The number of a group: equal at all members, and never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct GroupId(pub u32);
+
+impl ToText for GroupId {
+    fn put_text(&self, out: &mut dyn WriteText) {
+        self.0.put_text(out);
+    }
+}
 
 impl core::fmt::Display for GroupId {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

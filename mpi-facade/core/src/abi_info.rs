@@ -32,7 +32,7 @@ pub fn sizes() -> Info {
     ] {
         list.set(
             key.as_bytes(),
-            Text::<20>::of(format_args!("{size}")).as_bytes(),
+            Text::<20>::new().put_number(size as i64).as_bytes(),
         );
     }
     info::insert(list)

@@ -16,9 +16,9 @@ use crate::datatype::Shown;
 use crate::op::names;
 use crate::runtime::phase;
 use core::ffi::c_int;
-use core::fmt;
 use pombo_job::log::LogLine;
 use pombo_kernel::channel::ChannelError;
+use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill};
 use pombo_netdrivers::Errno;
 
 /// An error of an MPI call. Its `Display` names the wrong argument or state and the valid one.
@@ -335,68 +335,89 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pombo_kernel::text::display_as_text! { Error }
+
+impl ToText for Error {
+    fn put_text(&self, out: &mut dyn WriteText) {
         match *self {
-            Self::Rank { got, size } => out_of_ranks(f, "rank", got, size),
+            Self::Rank { got, size } => out_of_ranks(out, "rank", got, size),
             Self::GroupRank { got, size } => {
-                write!(f, "invalid rank {got}: the group has {size} ranks, from 0")
+                fill!(
+                    out,
+                    "invalid rank {}: the group has {} ranks, from 0",
+                    got,
+                    size
+                )
             }
-            Self::Root { got, size } => out_of_ranks(f, "root", got, size),
-            Self::Tag { got, largest } => write!(f, "invalid tag {got}: a tag is 0 to {largest}"),
-            Self::Count { got } => write!(f, "invalid count {got}: it must not be negative"),
-            Self::Buffer { count } => write!(f, "null buffer: {count} elements need memory"),
-            Self::Handle { kind, got } => wrong_handle(f, kind, got),
+            Self::Root { got, size } => out_of_ranks(out, "root", got, size),
+            Self::Tag { got, largest } => {
+                fill!(out, "invalid tag {}: a tag is 0 to {}", got, largest)
+            }
+            Self::Count { got } => fill!(out, "invalid count {}: it must not be negative", got),
+            Self::Buffer { count } => fill!(out, "null buffer: {} elements need memory", count),
+            Self::Handle { kind, got } => wrong_handle(out, kind, got),
             Self::NotCommitted { datatype } => {
-                write!(
-                    f,
+                fill!(
+                    out,
                     "datatype {} is not committed: call MPI_Type_commit first",
                     Shown(datatype)
                 )
             }
             Self::Reduction { op, datatype } => {
                 let (op, datatype, domain) = (names::Shown(op), Shown(datatype), names::domain(op));
-                write!(f, "{op} does not apply to {datatype}: it takes {domain}")
+                fill!(
+                    out,
+                    "{} does not apply to {}: it takes {}",
+                    op,
+                    datatype,
+                    domain
+                )
             }
             Self::Argument { name, must, .. } => {
-                write!(f, "invalid argument {name}: it must be {must}")
+                fill!(out, "invalid argument {}: it must be {}", name, must)
             }
             Self::Truncated { .. } | Self::Unequal { .. } | Self::Unsupported { .. } => {
                 let mut line = LogLine::new();
                 self.put_sentence(&mut line);
-                f.write_str(line.as_str())
+                line.put_text(out);
             }
-            Self::PeerLost { rank } => write!(
-                f,
-                "rank {rank} of MPI_COMM_WORLD has ended: see its own messages"
+            Self::PeerLost { rank } => fill!(
+                out,
+                "rank {} of MPI_COMM_WORLD has ended: see its own messages",
+                rank
             ),
-            Self::Program { code } => write!(f, "error code {code} of the program"),
-            Self::NotInitialised => f.write_str("MPI is not initialised: call MPI_Init first"),
-            Self::Finalised => f.write_str("MPI is finalised: move this call before MPI_Finalize"),
-            Self::Overlapping => write!(
-                f,
+            Self::Program { code } => fill!(out, "error code {} of the program", code),
+            Self::NotInitialised => out.write_text("MPI is not initialised: call MPI_Init first"),
+            Self::Finalised => {
+                out.write_text("MPI is finalised: move this call before MPI_Finalize")
+            }
+            Self::Overlapping => fill!(
+                out,
                 "two threads, or a thread and a handler of signals, are inside MPI at once, but MPI_Init_thread gave \
                  {}: let one call end before the next begins",
                 phase::level()
             ),
-            Self::InCallback { callback } => write!(
-                f,
+            Self::InCallback { callback } => fill!(
+                out,
                 "called inside {}, for which a call of MPI waits: only local functions and MPI_Abort work there, so \
                  communicate after that call",
                 callback.noun()
             ),
-            Self::Forked { rank } => write!(
-                f,
-                "this process was forked from rank {rank}; only rank {rank} may call MPI"
+            Self::Forked { rank } => fill!(
+                out,
+                "this process was forked from rank {}; only rank {} may call MPI",
+                rank,
+                rank
             ),
-            Self::NotJoined => f.write_str("this process cannot join its job: see its message"),
+            Self::NotJoined => out.write_text("this process cannot join its job: see its message"),
             Self::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(errno))) => {
-                write!(f, "the network between hosts failed: {}", Errno(errno))
+                fill!(out, "the network between hosts failed: {}", Errno(errno))
             }
-            Self::Kernel(error) => write!(f, "{error}"),
-            Self::NoMemory { bytes } => write!(
-                f,
-                "no memory for {bytes} bytes: use smaller or fewer buffers"
+            Self::Kernel(error) => error.put_text(out),
+            Self::NoMemory { bytes } => fill!(
+                out,
+                "no memory for {} bytes: use smaller or fewer buffers",
+                bytes
             ),
         }
     }
@@ -421,26 +442,37 @@ impl From<pombo_kernel::Error> for Error {
     }
 }
 
-fn out_of_ranks(f: &mut fmt::Formatter<'_>, what: &str, got: c_int, size: c_int) -> fmt::Result {
+fn out_of_ranks(out: &mut dyn WriteText, what: &str, got: c_int, size: c_int) {
     match size {
-        ..=0 => write!(f, "invalid {what} {got}: the group is empty"),
-        1 => write!(f, "invalid {what} {got}: the communicator has 1 rank, 0"),
-        _ => write!(
-            f,
-            "invalid {what} {got}: the communicator has {size} ranks (0 to {})",
+        ..=0 => fill!(out, "invalid {} {}: the group is empty", what, got),
+        1 => fill!(
+            out,
+            "invalid {} {}: the communicator has 1 rank, 0",
+            what,
+            got
+        ),
+        _ => fill!(
+            out,
+            "invalid {} {}: the communicator has {} ranks (0 to {})",
+            what,
+            got,
+            size,
             size - 1
         ),
     }
 }
 
-fn wrong_handle(f: &mut fmt::Formatter<'_>, kind: Kind, got: usize) -> fmt::Result {
+fn wrong_handle(out: &mut dyn WriteText, kind: Kind, got: usize) {
     let (noun, null, source) = kind.words();
     if got == kind.null() {
-        write!(f, "{null} is not allowed here: pass {source}")
+        fill!(out, "{} is not allowed here: pass {}", null, source)
     } else {
-        write!(
-            f,
-            "invalid {noun} {got:#x}: freed, or never one; pass {source}"
+        fill!(
+            out,
+            "invalid {} 0x{}: freed, or never one; pass {}",
+            noun,
+            Hexadecimal(got as u64, 1),
+            source
         )
     }
 }
@@ -503,8 +535,9 @@ mod tests {
 
     #[test]
     fn every_class_is_found_by_its_code_and_fits_the_standards_length() {
-        for &class in Class::ALL {
+        for &(class, text) in Class::ALL {
             assert_eq!(Class::from_code(class as c_int), Some(class));
+            assert_eq!(class.text(), text);
             assert!(class.text().len() < MPI_MAX_ERROR_STRING as usize);
             assert!((class as c_int) < MPI_ERR_LASTCODE);
         }

@@ -21,13 +21,12 @@ use crate::constants::{Comm, MPI_COMM_SELF, MPI_COMM_WORLD, Request};
 use crate::message_header::{MpiHeader, MpiPattern};
 use crate::request::ticket;
 use crate::runtime::world::World;
-use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::Write;
 use pombo_job::call_site::{CallSite, call_site};
 use pombo_job::{Launcher, WorldChannel};
 use pombo_kernel::Peer;
 use pombo_kernel::facade::Awaited;
+use pombo_kernel::text::{Hexadecimal, WriteText, fill};
 use pombo_netdrivers::shm::{MAX_ANSWER, Question, Shm};
 use pombo_netdrivers::tuning::SLEEPING_AFTER;
 use pombo_netdrivers::wait::now;
@@ -175,8 +174,8 @@ fn asked_in(world: &mut World) -> &mut Shm {
 
 fn answer(world: &mut World, question: Question) {
     let awaited = world.wait_record.awaited.take().unwrap_or_default();
-    let text = text(world, &awaited);
-    asked_in(world).answer(question, text.as_bytes());
+    let Json(text) = text(world, &awaited);
+    asked_in(world).answer(question, &text);
 }
 
 /// What an answer tells.
@@ -193,7 +192,7 @@ struct Answer<'a> {
 }
 
 /// Returns the answer. It is complete: where names are so long that the lists do not fit, they have fewer entries.
-fn text(world: &mut World, awaited: &[Entry]) -> String {
+fn text(world: &mut World, awaited: &[Entry]) -> Json {
     let is_entry = |name: &str| name.starts_with("MPI_") || name.starts_with("PMPI_");
     let (mut posted, mut unexpected) = (Vec::new(), Vec::new());
     let posted_total = world.kernel.for_each_posted(|pattern| {
@@ -221,7 +220,7 @@ fn text(world: &mut World, awaited: &[Entry]) -> String {
     let mut entries = ENTRIES;
     loop {
         let text = answer.text(comms, entries);
-        if text.len() <= MAX_ANSWER || entries == 0 {
+        if text.0.len() <= MAX_ANSWER || entries == 0 {
             return text;
         }
         entries /= 2;
@@ -230,83 +229,99 @@ fn text(world: &mut World, awaited: &[Entry]) -> String {
 
 impl Answer<'_> {
     /// Returns the answer with at most that many entries in each list.
-    fn text(&self, comms: &mut Comms, entries: usize) -> String {
-        let mut text = String::with_capacity(MAX_ANSWER);
-        // Writing to a string does not fail.
-        let _ = write!(
-            text,
-            "{{\"world_rank\":{},\"call\":\"{}\",\"caller\":",
+    fn text(&self, comms: &mut Comms, entries: usize) -> Json {
+        let mut text = Json(Vec::with_capacity(MAX_ANSWER));
+        let function = self.site.function.as_str();
+        fill!(
+            &mut text,
+            "{\"world_rank\":{},\"call\":\"{}\",\"caller\":",
             self.me,
-            self.site.function.as_str().trim_start_matches('P')
+            function.strip_prefix('P').unwrap_or(function)
         );
-        write_string(&mut text, self.site.caller.as_str());
-        let (since, under_way) = (self.since, self.under_way);
-        let _ = write!(
-            text,
-            ",\"quiet_ns\":{},\"since_ns\":{since},\"under_way\":{under_way},\"waits_for\":",
-            now().saturating_sub(since)
+        text.put_string(self.site.caller.as_bytes().iter().copied());
+        let under_way = if self.under_way { "true" } else { "false" };
+        let since = self.since;
+        fill!(
+            &mut text,
+            ",\"quiet_ns\":{},\"since_ns\":{},\"under_way\":{},\"waits_for\":",
+            now().saturating_sub(since),
+            since,
+            under_way
         );
         write_list(&mut text, comms, self.awaited, entries);
         let more = self.awaited.len().saturating_sub(entries);
-        let _ = write!(text, ",\"more\":{more},\"posted\":");
+        fill!(&mut text, ",\"more\":{},\"posted\":", more);
         write_list(&mut text, comms, &self.posted.0, entries);
-        let _ = write!(text, ",\"posted_total\":{},\"unexpected\":", self.posted.1);
+        fill!(
+            &mut text,
+            ",\"posted_total\":{},\"unexpected\":",
+            self.posted.1
+        );
         write_list(&mut text, comms, &self.unexpected.0, entries);
-        let _ = write!(text, ",\"unexpected_total\":{}}}", self.unexpected.1);
+        fill!(&mut text, ",\"unexpected_total\":{}}", self.unexpected.1);
         text
     }
 }
 
-fn write_list(text: &mut String, comms: &mut Comms, entries: &[Entry], most: usize) {
-    text.push('[');
+fn write_list(text: &mut Json, comms: &mut Comms, entries: &[Entry], most: usize) {
+    text.write_text("[");
     for (place, entry) in entries.iter().take(most).enumerate() {
-        let _ = write!(
+        fill!(
             text,
-            "{}{{\"operation\":\"{}\"",
+            "{}{\"operation\":\"{}\"",
             if place == 0 { "" } else { "," },
             entry.operation
         );
         // Tags of collective operations are the library's own.
         let tag = entry.tag.filter(|_| entry.context.is_multiple_of(2));
         if let Some(tag) = tag {
-            let _ = write!(text, ",\"tag\":{tag}");
+            fill!(text, ",\"tag\":{}", tag);
         }
         if let Some(bytes) = entry.bytes {
-            let _ = write!(text, ",\"bytes\":{bytes}");
+            fill!(text, ",\"bytes\":{}", bytes);
         }
         if let Some((comm, record)) = comms.of_context(entry.context) {
             if let Some(peer) = entry.peer {
-                let _ = write!(text, ",\"rank\":{}", record.rank_of(peer));
+                fill!(text, ",\"rank\":{}", record.rank_of(peer));
             }
-            text.push_str(",\"communicator\":");
-            write_string(text, &communicator(comm, record.name.as_deref()));
+            text.write_text(",\"communicator\":");
+            write_communicator(text, comm, record.name.as_deref());
         }
-        text.push('}');
+        text.write_text("}");
     }
-    text.push(']');
+    text.write_text("]");
 }
 
-/// Returns the name of a communicator, or its handle if it has none.
-fn communicator(comm: Comm, name: Option<&[u8]>) -> String {
-    let mut text = String::new();
-    let _ = match (name, comm) {
-        (Some(name), _) => write!(text, "{}", name[..name.len().min(NAME)].escape_ascii()),
-        (None, MPI_COMM_WORLD) => write!(text, "MPI_COMM_WORLD"),
-        (None, MPI_COMM_SELF) => write!(text, "MPI_COMM_SELF"),
-        (None, Comm(handle)) => write!(text, "{handle:#x}"),
-    };
-    text
+/// Writes the name of a communicator, or its handle if it has none.
+fn write_communicator(text: &mut Json, comm: Comm, name: Option<&[u8]>) {
+    match (name, comm) {
+        (Some(name), _) => text.put_string(name[..name.len().min(NAME)].escape_ascii()),
+        (None, MPI_COMM_WORLD) => text.write_text("\"MPI_COMM_WORLD\""),
+        (None, MPI_COMM_SELF) => text.write_text("\"MPI_COMM_SELF\""),
+        (None, Comm(handle)) => fill!(text, "\"0x{}\"", Hexadecimal(handle as u64, 1)),
+    }
 }
 
-/// Writes a string of JSON.
-fn write_string(text: &mut String, of: &str) {
-    text.push('"');
-    for letter in of.chars() {
-        match letter {
-            '"' | '\\' => text.extend(['\\', letter]),
-            ' '.. => text.push(letter),
-            _ => text.push('?'),
-        }
+/// A text of JSON.
+struct Json(Vec<u8>);
+
+impl WriteText for Json {
+    fn write_text(&mut self, text: &str) {
+        self.0.extend_from_slice(text.as_bytes());
     }
-    text.push('"');
+}
+
+impl Json {
+    /// Appends a string.
+    fn put_string(&mut self, of: impl Iterator<Item = u8>) {
+        self.0.push(b'"');
+        for letter in of {
+            match letter {
+                b'"' | b'\\' => self.0.extend([b'\\', letter]),
+                b' '.. => self.0.push(letter),
+                _ => self.0.push(b'?'),
+            }
+        }
+        self.0.push(b'"');
+    }
 }

@@ -15,8 +15,6 @@ use crate::settings;
 use crate::world_barrier::world_barrier;
 use core::ffi::c_int;
 #[cfg(feature = "diagnostics")]
-use core::fmt::Write;
-#[cfg(feature = "diagnostics")]
 use pombo_job::Traffic;
 #[cfg(feature = "diagnostics")]
 use pombo_job::environment::variable;
@@ -24,7 +22,11 @@ use pombo_job::log::{self, LogLine};
 #[cfg(feature = "diagnostics")]
 use pombo_job::settings::STATS_FILE;
 use pombo_job::settings::{SPARE, spare_places};
+#[cfg(feature = "diagnostics")]
+use pombo_job::text;
 use pombo_job::{JobError, JoinError, Joined, WorldChannel};
+#[cfg(feature = "diagnostics")]
+use pombo_kernel::text::{ToText, fill};
 use pombo_kernel::{Channel, Limits};
 use pombo_netdrivers::tuning::FAST_PATHS;
 
@@ -172,11 +174,10 @@ fn report(world: &mut World) {
     } = world.kernel.channel().traffic();
     rejected += world.kernel.rejected();
     let mut line = LogLine::new();
-    // A line of nine numbers fits the buffer.
-    let _ = write!(
-        line,
-        "{rank} {messages} {bytes} {frames} {resent} {repairs} {duplicates} {dropped} {rejected}"
-    );
+    fill!(&mut line, "{} {} {}", rank, messages, bytes);
+    for count in [frames, resent, repairs, duplicates, dropped, rejected] {
+        fill!(&mut line, " {}", count);
+    }
     if let Err(errno) = log::append(path, &line) {
         // The launcher's file is not on other hosts.
         if errno.0 == libc::ENOENT && rank.index() > 0 {
@@ -188,9 +189,12 @@ fn report(world: &mut World) {
             }
             _ => "",
         };
-        log::error(&LogLine::of(format_args!(
-            "pombo: rank {rank} cannot write the file that POMBO_STATS_FILE names: {errno}{must}"
-        )));
+        log::error(&text!(
+            "pombo: rank {} cannot write the file that POMBO_STATS_FILE names: {}{}",
+            rank,
+            errno,
+            must
+        ));
     }
 }
 
@@ -211,9 +215,8 @@ fn refuse_as(rank: usize, error: &JobError) -> Error {
     line.put("pombo: rank ")
         .put_number(rank as i64)
         .put(" cannot join its job: ");
-    // A line that is too long is truncated.
     #[cfg(feature = "diagnostics")]
-    let _ = write!(line, "{error}");
+    error.put_text(&mut line);
     #[cfg(not(feature = "diagnostics"))]
     error.write_brief(&mut line);
     log::error(&line);

@@ -20,7 +20,7 @@ use pombo_job::settings::{self, Variable, Verdict};
 
 /// The variables of the job and of MPI that a rank reads, except those that select algorithms, which are in
 /// [`crate::collective::TABLE`].
-pub const TABLES: [&[Variable]; 2] = [settings::VARIABLES, VARIABLES];
+pub const TABLES: [&[&Variable]; 2] = [settings::VARIABLES, VARIABLES];
 
 /// What the variables of [`TABLES`] mean.
 pub const TABLES_OF_MEANINGS: [&[&str]; 2] = [settings::MEANINGS, MEANINGS];
@@ -38,7 +38,7 @@ pub const OF_LAUNCHER: [&str; 7] = [
 
 /// Checks a variable against these tables: [`TABLES`], and the launcher's if the launcher calls. A value that is not
 /// valid UTF-8 is `None`.
-pub fn check(tables: &[&'static [Variable]], name: &str, value: Option<&str>) -> Verdict {
+pub fn check(tables: &[&'static [&'static Variable]], name: &str, value: Option<&str>) -> Verdict {
     let mut choices = collective::TABLE.iter();
     if let Some(choice) = choices.find(|choice| choice.variable() == name) {
         let mut former = former::FORMER_VALUES.iter();
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let names = TABLES.into_iter().flatten().map(Variable::name);
+        let names = TABLES.into_iter().flatten().map(|variable| variable.name());
         let names: alloc::vec::Vec<_> = names.chain(OF_LAUNCHER).collect();
         for (place, name) in names.iter().enumerate() {
             assert!(!names[..place].contains(name), "{name}");

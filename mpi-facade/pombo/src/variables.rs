@@ -36,14 +36,14 @@ variables! {
 }
 
 /// The tables of jobs, of MPI, and of the launcher.
-static TABLES: [&[Variable]; 3] = {
+static TABLES: [&[&Variable]; 3] = {
     let [job, mpi] = settings::TABLES;
     [job, mpi, VARIABLES]
 };
 
 /// Returns every variable, in the order of the documentation.
 pub(crate) fn all() -> impl Iterator<Item = &'static Variable> {
-    TABLES.into_iter().flatten()
+    TABLES.into_iter().flatten().copied()
 }
 
 /// Returns every variable, and what it means.

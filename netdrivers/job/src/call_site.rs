@@ -1,9 +1,10 @@
 //! Which function of a library a thread is in and where the program has called it: from the return addresses on the
 //! stack, so that it costs nothing until somebody asks.
 
-use crate::fixed_string::Text;
+use crate::fixed_string::{Text, text};
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr::null_mut;
+use pombo_kernel::text::{Hexadecimal, fields};
 
 /// A call on this thread's stack.
 #[derive(Clone, Default)]
@@ -30,7 +31,7 @@ pub fn call_site(is_entry: impl Fn(&str) -> bool) -> Option<CallSite> {
         .filter_map(|pair| Some((symbol(pair[0])?, pair[1])))
         .find(|(name, _)| is_entry(name))?;
     Some(CallSite {
-        function: Text::of(format_args!("{function}")),
+        function: function.into(),
         caller: place(caller).unwrap_or_default(),
     })
 }
@@ -52,15 +53,15 @@ fn depth(_: &mut [*mut c_void; FRAMES]) -> Option<usize> {
 /// Returns the exported name of the function with this return address.
 fn symbol(address: *mut c_void) -> Option<&'static str> {
     let found = lookup(address)?;
-    text(found.dli_sname)
+    name_at(found.dli_sname)
 }
 
 fn place(address: *mut c_void) -> Option<Text<128>> {
     let found = lookup(address)?;
-    let file = text(found.dli_fname)?;
-    let name = file.rsplit('/').next().unwrap_or(file);
+    let file = name_at(found.dli_fname)?;
+    let name = fields(file, b'/').last().unwrap_or(file);
     let offset = before(address).addr().wrapping_sub(found.dli_fbase.addr());
-    Some(Text::of(format_args!("{name}+{offset:#x}")))
+    Some(text!("{}+0x{}", name, Hexadecimal(offset as u64, 1)))
 }
 
 /// Returns an address inside the call: the one after it may belong to the next function.
@@ -82,7 +83,7 @@ fn lookup(address: *mut c_void) -> Option<libc::Dl_info> {
     }
 }
 
-fn text(of: *const core::ffi::c_char) -> Option<&'static str> {
+fn name_at(of: *const core::ffi::c_char) -> Option<&'static str> {
     if of.is_null() {
         return None;
     }

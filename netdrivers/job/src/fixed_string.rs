@@ -1,6 +1,20 @@
 //! Short texts without an allocator, for start-up and errors. All packages above use them.
 
 use core::fmt;
+use pombo_kernel::text::{ToText, WriteText, write_digits, write_number};
+
+/// `text!("rank {}", rank)`: a [`Text`] with values in place of each `{}`, truncated to the room.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __text {
+    ($($template_and_values:expr),+ $(,)?) => {{
+        let mut text = $crate::Text::new();
+        pombo_kernel::text::fill!(&mut text, $($template_and_values),+);
+        text
+    }};
+}
+#[doc(inline)]
+pub use __text as text;
 
 /// A text of at most `N` bytes; the rest is truncated.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,21 +32,15 @@ impl<const N: usize> Text<N> {
         }
     }
 
-    /// Returns the formatted arguments, truncated to the room. Use [`format_args!`].
-    #[cold]
-    #[inline(never)]
-    pub fn of(arguments: fmt::Arguments<'_>) -> Self {
-        let mut text = Self::new();
-        // Truncation is no error.
-        let _ = fmt::Write::write_fmt(&mut text, arguments);
-        text
-    }
-
-    /// Appends a text without the machinery of formatting, truncated to the room.
+    /// Appends a text, truncated to the room, between two characters.
     #[inline(never)]
     pub fn put(&mut self, text: &str) -> &mut Self {
-        // Truncation is no error.
-        let _ = fmt::Write::write_str(self, text);
+        let mut cut = text.len().min(N - self.len);
+        while !text.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let kept = text.as_bytes().get(..cut).unwrap_or_default();
+        append(&mut self.bytes, &mut self.len, kept);
         self
     }
 
@@ -44,35 +52,13 @@ impl<const N: usize> Text<N> {
 
     /// Appends a number in decimal digits, as [`Text::put`] does.
     pub fn put_number(&mut self, number: impl Into<i64>) -> &mut Self {
-        let number = number.into();
-        if number < 0 {
-            self.put("-");
-        }
-        self.put_digits(number.unsigned_abs(), 10)
+        write_number(self, number.into());
+        self
     }
 
     /// Appends an address or a handle as `0x1f`, as [`Text::put`] does.
     pub fn put_hexadecimal(&mut self, number: usize) -> &mut Self {
-        self.put("0x").put_digits(number as u64, 16)
-    }
-
-    fn put_digits(&mut self, number: u64, base: u64) -> &mut Self {
-        // The last digit first; in base 10 there are 20 at most.
-        let (mut digits, mut rest, mut free) = ([0; 20], number, 20);
-        for place in digits.iter_mut().rev() {
-            let digit = (rest % base) as u8;
-            *place = digit + if digit < 10 { b'0' } else { b'a' - 10 };
-            rest /= base;
-            free -= 1;
-            if rest == 0 {
-                break;
-            }
-        }
-        append(
-            &mut self.bytes,
-            &mut self.len,
-            digits.get(free..).unwrap_or_default(),
-        );
+        write_digits(self.put("0x"), number as u64, 16, 1);
         self
     }
 
@@ -94,19 +80,9 @@ impl<const N: usize> Default for Text<N> {
     }
 }
 
-impl<const N: usize> fmt::Write for Text<N> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut cut = text.len().min(N - self.len);
-        while !text.is_char_boundary(cut) {
-            cut -= 1;
-        }
-        let kept = text.as_bytes().get(..cut).unwrap_or_default();
-        append(&mut self.bytes, &mut self.len, kept);
-        match cut == text.len() {
-            true => Ok(()),
-            // After a character that does not fit none is appended.
-            false => Err(fmt::Error),
-        }
+impl<const N: usize> WriteText for Text<N> {
+    fn write_text(&mut self, text: &str) {
+        self.put(text);
     }
 }
 
@@ -116,6 +92,12 @@ fn append(bytes: &mut [u8], len: &mut usize, text: &[u8]) {
     for (place, byte) in free.iter_mut().zip(text) {
         *place = *byte;
         *len += 1;
+    }
+}
+
+impl<const N: usize> ToText for Text<N> {
+    fn put_text(&self, out: &mut dyn WriteText) {
+        out.write_text(self.as_str());
     }
 }
 
@@ -133,7 +115,9 @@ impl<const N: usize> fmt::Debug for Text<N> {
 
 impl<const N: usize> From<&str> for Text<N> {
     fn from(text: &str) -> Self {
-        Self::of(format_args!("{text}"))
+        let mut short = Self::new();
+        short.put(text);
+        short
     }
 }
 
@@ -147,8 +131,8 @@ mod tests {
         assert_eq!(text.as_str(), "abc");
         assert_eq!(Text::<5>::from("abcdefg").as_str(), "abcde");
         assert_eq!(Text::<5>::from("abcdé").as_str(), "abcd");
-        let text = Text::<6>::of(format_args!("{}{:?}", "abcd", "é"));
-        assert_eq!(text.as_str(), "abcd\"");
+        let text: Text<6> = text!("{}{}", "abcdé", 17_u16);
+        assert_eq!(text.as_str(), "abcdé");
         assert_eq!(Text::<0>::from("a").as_str(), "");
     }
 

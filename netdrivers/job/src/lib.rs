@@ -98,7 +98,7 @@ pub use bootstrap::{
     Excerpt, JobError, JoinError, Launcher, Refusal, let_go, place_on_one_host, rank,
 };
 pub use enter_leave::{enter, enter_mailboxes, leave, leave_groups, leave_mailboxes};
-pub use fixed_string::Text;
+pub use fixed_string::{Text, text};
 pub use host_map::Hosts;
 pub use job_channel::{JobChannel, Joined, Traffic, WorldChannel, join};
 #[cfg(feature = "hosts")]

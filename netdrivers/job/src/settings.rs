@@ -19,6 +19,7 @@ pub use variable::{Variable, variables};
 
 use crate::bootstrap::{JobError, excerpt, rank};
 use crate::environment;
+use crate::fixed_string::text;
 use crate::log::{self, LogLine};
 use core::ffi::CStr;
 
@@ -53,7 +54,7 @@ pub enum Verdict {
 /// Checks a variable whose name begins with `POMBO_` against these tables. Variables named in `others` are always
 /// valid. A value that is not valid UTF-8 is `None`.
 pub fn check(
-    tables: &[&'static [Variable]],
+    tables: &[&'static [&'static Variable]],
     mut others: impl Iterator<Item = &'static str>,
     name: &str,
     value: Option<&str>,
@@ -112,8 +113,8 @@ pub fn check_own() -> Result<(), JobError> {
 }
 
 fn unknown(name: &str) -> LogLine {
-    let shown = excerpt(name);
-    LogLine::of(format_args!(
-        "pombo: there is no variable {shown}; `pombo info` lists all"
-    ))
+    text!(
+        "pombo: there is no variable {}; `pombo info` lists all",
+        excerpt(name).as_str()
+    )
 }

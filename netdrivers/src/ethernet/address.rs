@@ -1,10 +1,10 @@
 //! The address of a peer, as it is published.
 
-use core::fmt;
 use core::str::FromStr;
 
 use super::error::EthernetError;
 use pnet_base::MacAddr;
+use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill, parse_digits};
 
 /// The address of a peer, for publication. As text, `02:00:00:00:00:01/1500`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,9 +15,12 @@ pub struct Address {
     pub mtu: u32,
 }
 
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.mac, self.mtu)
+pombo_kernel::text::display_as_text! { Address }
+
+impl ToText for Address {
+    fn put_text(&self, out: &mut dyn WriteText) {
+        let [a, b, c, d, e, f] = self.mac.octets().map(|byte| Hexadecimal(byte.into(), 2));
+        fill!(out, "{}:{}:{}:{}:{}:{}/{}", a, b, c, d, e, f, self.mtu)
     }
 }
 
@@ -25,14 +28,25 @@ impl FromStr for Address {
     type Err = EthernetError;
 
     fn from_str(text: &str) -> Result<Self, EthernetError> {
-        let (mac, mtu) = text.split_once('/').ok_or(EthernetError::InvalidAddress)?;
-        let mtu = mtu.parse().map_err(|_| EthernetError::InvalidAddress)?;
-        // What `MacAddr` reads may also be shorter, or have signs.
-        let mut words = mac.split(':').map(str::as_bytes);
-        let digits = words.all(|word| word.len() == 2 && word.iter().all(u8::is_ascii_hexdigit));
-        let mac = mac.parse().ok().filter(|_| digits);
-        let mac = mac.ok_or(EthernetError::InvalidAddress)?;
-        Ok(Address { mac, mtu })
+        Self::parse(text.as_bytes()).ok_or(EthernetError::InvalidAddress)
+    }
+}
+
+impl Address {
+    #[inline(never)]
+    fn parse(text: &[u8]) -> Option<Self> {
+        let (mac, mtu) = text.split_at_checked("02:00:00:00:00:01".len())?;
+        let mut bytes = [0; 6];
+        for (byte, word) in bytes.iter_mut().zip(mac.chunks(3)) {
+            let digit = |at: usize| char::from(*word.get(at)?).to_digit(16);
+            *byte = (digit(0)? << 4 | digit(1)?) as u8;
+            if word.get(2).is_some_and(|behind| *behind != b':') {
+                return None;
+            }
+        }
+        let mtu = parse_digits(mtu.strip_prefix(b"/")?, 10)?.try_into().ok()?;
+        let mac = bytes.into();
+        Some(Address { mac, mtu })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::address::Address;
 use crate::Errno;
 use alloc::string::String;
-use core::fmt;
+use pombo_kernel::text::{ToText, WriteText, fill};
 
 /// Why a rank cannot use raw Ethernet.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,65 +84,84 @@ pub enum EthernetError {
     },
 }
 
-impl fmt::Display for EthernetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pombo_kernel::text::display_as_text! { EthernetError }
+
+impl ToText for EthernetError {
+    fn put_text(&self, out: &mut dyn WriteText) {
         match self {
-            EthernetError::NotPermitted { interface } => write!(
-                f,
-                "no right to send raw frames on {interface}: `pombo setup` tells how to get it"
+            EthernetError::NotPermitted { interface } => fill!(
+                out,
+                "no right to send raw frames on {}: `pombo setup` tells how to get it",
+                interface.as_str()
             ),
-            EthernetError::Forbidden { interface } => write!(
-                f,
-                "{interface} does not stand in /etc/pombo/interfaces: choose one that does, or ask who looks after it"
+            EthernetError::Forbidden { interface } => fill!(
+                out,
+                "{} does not stand in /etc/pombo/interfaces: choose one that does, or ask who looks after it",
+                interface.as_str()
             ),
-            EthernetError::NoSuchInterface { name } => write!(
-                f,
-                "this host has no interface {name}: `ip link` names those that it has"
+            EthernetError::NoSuchInterface { name } => fill!(
+                out,
+                "this host has no interface {}: `ip link` names those that it has",
+                name.as_str()
             ),
-            EthernetError::NoLink => f.write_str("no Ethernet interface has a link: set one up"),
+            EthernetError::NoLink => out.write_text("no Ethernet interface has a link: set one up"),
             EthernetError::AmbiguousInterface { names } => {
-                write!(
-                    f,
-                    "several interfaces have a link: choose one by name: {names}"
+                fill!(
+                    out,
+                    "several interfaces have a link: choose one by name: {}",
+                    names.as_str()
                 )
             }
             EthernetError::NotEthernet { interface } => {
-                write!(
-                    f,
-                    "{interface} is not an Ethernet interface: choose another"
+                fill!(
+                    out,
+                    "{} is not an Ethernet interface: choose another",
+                    interface.as_str()
                 )
             }
             EthernetError::Mtu { interface, mtu } => {
-                write!(f, "{interface} carries {mtu} bytes, too few: raise its MTU")
+                fill!(
+                    out,
+                    "{} carries {} bytes, too few: raise its MTU",
+                    interface.as_str(),
+                    mtu
+                )
             }
-            EthernetError::PeerMtu { peer, address } => write!(
-                f,
-                "peer {peer} is at {address}, which carries too few bytes: raise its MTU"
+            EthernetError::PeerMtu { peer, address } => fill!(
+                out,
+                "peer {} is at {}, which carries too few bytes: raise its MTU",
+                peer,
+                address
             ),
             EthernetError::Peers { peers } => {
-                write!(f, "{peers} peers: a network has 1 to {}", u16::MAX)
+                fill!(out, "{} peers: a network has 1 to {}", peers, u16::MAX)
             }
-            EthernetError::NoSuchPeer { peer, peers } => write!(
-                f,
-                "there is no peer {peer} among {peers} addresses: count peers from 0"
+            EthernetError::NoSuchPeer { peer, peers } => fill!(
+                out,
+                "there is no peer {} among {} addresses: count peers from 0",
+                peer,
+                peers
             ),
             EthernetError::AddressMismatch {
                 peer,
                 listed,
                 bound,
-            } => write!(
-                f,
-                "the table says {listed} for peer {peer}, which is at {bound}: \
-                 publish the address of the interface that was opened"
+            } => fill!(
+                out,
+                "the table says {} for peer {}, which is at {}: \
+                 publish the address of the interface that was opened",
+                listed,
+                peer,
+                bound
             ),
             EthernetError::LoopbackDown => {
-                f.write_str("peers of one host need its loopback interface: set it up")
+                out.write_text("peers of one host need its loopback interface: set it up")
             }
             EthernetError::InvalidAddress => {
-                f.write_str("an address is six bytes and an MTU, like 02:00:00:00:00:01/1500")
+                out.write_text("an address is six bytes and an MTU, like 02:00:00:00:00:01/1500")
             }
             EthernetError::System { call, errno } => {
-                write!(f, "{call} failed: {}", Errno(*errno))
+                fill!(out, "{} failed: {}", call, Errno(*errno))
             }
         }
     }

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::str::FromStr;
 use pombo_kernel::header::Peer;
+use pombo_kernel::text::{fields, parse_digits, split_once};
 
 /// The delays of a network over time. A link that no entry names has none.
 ///
@@ -57,7 +58,7 @@ impl FromStr for Delays {
 
     fn from_str(text: &str) -> Result<Self, NoDelays> {
         let (mut entries, mut from) = (Vec::new(), 0);
-        for word in text.split(',').filter(|_| !text.is_empty()) {
+        for word in fields(text, b',').filter(|_| !text.is_empty()) {
             match word.strip_prefix('@') {
                 Some(time) => from = number(time).filter(|&time| time >= from).ok_or(NoDelays)?,
                 None => entries.push(entry(word, from).ok_or(NoDelays)?),
@@ -68,16 +69,17 @@ impl FromStr for Delays {
 }
 
 fn entry(word: &str, from: u64) -> Option<Entry> {
-    let (link, delay) = word.split_once('=')?;
-    let (one, other) = link.split_once('-')?;
-    let (one, other): (u16, u16) = (one.parse().ok()?, other.parse().ok()?);
+    let (link, delay) = split_once(word, b'=')?;
+    let (one, other) = split_once(link, b'-')?;
+    let peer = |text| u16::try_from(number(text)?).ok();
+    let (one, other) = (peer(one)?, peer(other)?);
     let link = (one.min(other), one.max(other));
     let delay = number(delay)?;
     (one != other).then_some(Entry { from, link, delay })
 }
 
 fn number(text: &str) -> Option<u64> {
-    text.parse().ok().filter(|&number| number <= MOST)
+    parse_digits(text.as_bytes(), 10).filter(|&number| number <= MOST)
 }
 
 #[cfg(test)]

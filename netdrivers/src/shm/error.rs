@@ -1,7 +1,7 @@
 //! The errors of the shared memory driver, and what to do about them.
 
 use crate::Errno;
-use core::fmt;
+use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill};
 
 /// An error of creating, opening, or joining a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,59 +75,61 @@ pub enum ShmError {
     },
 }
 
-impl fmt::Display for ShmError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pombo_kernel::text::display_as_text! { ShmError }
+
+impl ToText for ShmError {
+    fn put_text(&self, out: &mut dyn WriteText) {
         match *self {
-            ShmError::Ranks { ranks } => write!(
-                f,
-                "{ranks} ranks: one machine takes 1 to {}",
+            ShmError::Ranks { ranks } => fill!(
+                out,
+                "{} ranks: one machine takes 1 to {}",
+                ranks,
                 super::MAX_RANKS
             ),
-            ShmError::NoSuchRank { rank, ranks } => write!(
-                f,
-                "there is no rank {rank} among {ranks}: count ranks from 0"
+            ShmError::NoSuchRank { rank, ranks } => fill!(
+                out,
+                "there is no rank {} among {}: count ranks from 0",
+                rank,
+                ranks
             ),
-            ShmError::RankTaken { rank } => write!(
-                f,
-                "rank {rank} is taken, or was: give every process its own rank, once"
+            ShmError::RankTaken { rank } => fill!(
+                out,
+                "rank {} is taken, or was: give every process its own rank, once",
+                rank
             ),
-            ShmError::Fingerprint { ours, theirs } => write!(
-                f,
-                "this rank is composed as {ours:016x}, the others as {theirs:016x}: \
-                 build all ranks with the same features"
-            ),
-            ShmError::ByteOrder => f.write_str(
-                "the segment is of processes with the other byte order, which share no memory with this one: start all \
-                 of them by mpiexec of Hydra",
-            ),
+            ShmError::Fingerprint { ours, theirs } => fill!(out, "this rank is composed as {}, the others as {}: \
+                 build all ranks with the same features", Hexadecimal(ours, 16), Hexadecimal(theirs, 16)),
+            ShmError::ByteOrder => out.write_text("the segment is of processes with the other byte order, which share no memory with this one: start all \
+                 of them by mpiexec of Hydra"),
             ShmError::NotASegment => {
-                f.write_str("the descriptor is not a segment: pass the launcher's on unchanged")
+                out.write_text("the descriptor is not a segment: pass the launcher's on unchanged")
             }
-            ShmError::Version { ours, theirs } => write!(
-                f,
-                "the segment has layout {theirs}, this rank knows {ours}: \
-                 use launcher and library of one version"
-            ),
+            ShmError::Version { ours, theirs } => fill!(out, "the segment has layout {}, this rank knows {}: \
+                 use launcher and library of one version", theirs, ours),
             ShmError::JobName { limit } => {
-                write!(f, "the name of the job must have 1 to {limit} bytes")
+                fill!(out, "the name of the job must have 1 to {} bytes", limit)
             }
-            ShmError::RanksMissing { joined, ranks } => write!(
-                f,
-                "only {joined} of {ranks} ranks came: see whether the others started on this machine"
+            ShmError::RanksMissing { joined, ranks } => fill!(
+                out,
+                "only {} of {} ranks came: see whether the others started on this machine",
+                joined,
+                ranks
             ),
             ShmError::NoAnswer => {
-                f.write_str("rank 0 did not answer: see whether it started on this machine")
+                out.write_text("rank 0 did not answer: see whether it started on this machine")
             }
-            ShmError::OtherJob { ranks } => write!(
-                f,
-                "rank 0 has {ranks} ranks: give every job its own name, and all ranks their number"
+            ShmError::OtherJob { ranks } => fill!(
+                out,
+                "rank 0 has {} ranks: give every job its own name, and all ranks their number",
+                ranks
             ),
-            ShmError::OtherUser { uid } => write!(
-                f,
-                "user {uid} answers in place of rank 0: choose another name for the job"
+            ShmError::OtherUser { uid } => fill!(
+                out,
+                "user {} answers in place of rank 0: choose another name for the job",
+                uid
             ),
             ShmError::System { call, errno } => {
-                write!(f, "{call} failed: {}", Errno(errno))
+                fill!(out, "{} failed: {}", call, Errno(errno))
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Errors of joining a job over UDP.
 
 use crate::Errno;
-use core::fmt;
+use crate::ip_text::{IpText, SocketText};
 use core::net::{IpAddr, SocketAddr};
+use pombo_kernel::text::{ToText, WriteText, fill};
 
 /// Why a rank cannot use UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,50 +68,63 @@ pub enum UdpError {
     },
 }
 
-impl fmt::Display for UdpError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pombo_kernel::text::display_as_text! { UdpError }
+
+impl ToText for UdpError {
+    fn put_text(&self, out: &mut dyn WriteText) {
         match *self {
             UdpError::UnspecifiedAddress => {
-                f.write_str("bind to an address of this host, not to any")
+                out.write_text("bind to an address of this host, not to any")
             }
-            UdpError::NotLocal { address } => write!(
-                f,
-                "no interface of this host has the address {address}: choose one that it has"
+            UdpError::NotLocal { address } => fill!(
+                out,
+                "no interface of this host has the address {}: choose one that it has",
+                IpText(address)
             ),
-            UdpError::Mtu { address, mtu } => write!(
-                f,
-                "the interface of {address} carries {mtu} bytes, too few: raise its MTU"
+            UdpError::Mtu { address, mtu } => fill!(
+                out,
+                "the interface of {} carries {} bytes, too few: raise its MTU",
+                IpText(address),
+                mtu
             ),
             UdpError::Peers { peers } => {
-                write!(f, "{peers} peers: a network has 1 to {}", u16::MAX)
+                fill!(out, "{} peers: a network has 1 to {}", peers, u16::MAX)
             }
-            UdpError::NoSuchPeer { peer, peers } => write!(
-                f,
-                "there is no peer {peer} among {peers} addresses: count peers from 0"
+            UdpError::NoSuchPeer { peer, peers } => fill!(
+                out,
+                "there is no peer {} among {} addresses: count peers from 0",
+                peer,
+                peers
             ),
             UdpError::AddressMismatch {
                 peer,
                 listed,
                 bound,
-            } => write!(
-                f,
-                "the table says {listed} for peer {peer}, which is at {bound}: \
-                 publish the address that was bound"
+            } => fill!(
+                out,
+                "the table says {} for peer {}, which is at {}: \
+                 publish the address that was bound",
+                SocketText(listed),
+                peer,
+                SocketText(bound)
             ),
-            UdpError::DuplicateAddress { address } => write!(
-                f,
-                "{address} stands twice in the table: every peer has an address of its own"
+            UdpError::DuplicateAddress { address } => fill!(
+                out,
+                "{} stands twice in the table: every peer has an address of its own",
+                SocketText(address)
             ),
-            UdpError::MixedFamilies { address } => write!(
-                f,
-                "{address} is of the other version of IP than this peer's: use one version"
+            UdpError::MixedFamilies { address } => fill!(
+                out,
+                "{} is of the other version of IP than this peer's: use one version",
+                SocketText(address)
             ),
-            UdpError::MulticastNeedsV4 { address } => write!(
-                f,
-                "groups need IPv4, and this peer is at {address}: bind to an IPv4 address"
+            UdpError::MulticastNeedsV4 { address } => fill!(
+                out,
+                "groups need IPv4, and this peer is at {}: bind to an IPv4 address",
+                SocketText(address)
             ),
             UdpError::System { call, errno } => {
-                write!(f, "{call} failed: {}", Errno(errno))
+                fill!(out, "{} failed: {}", call, Errno(errno))
             }
         }
     }

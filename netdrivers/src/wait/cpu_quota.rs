@@ -4,6 +4,7 @@
 //! root, so any suffix of the group's path may not exist; a missing file is no limit.
 
 use core::ffi::CStr;
+use pombo_kernel::text::parse_digits;
 
 /// Reads a small file into the buffer; `None` if it is not there.
 pub(crate) trait FileReader {
@@ -85,7 +86,7 @@ fn whole(quota: u64, period: u64) -> Option<u32> {
 }
 
 fn number(text: &[u8]) -> Option<u64> {
-    core::str::from_utf8(text).ok()?.parse().ok()
+    parse_digits(text, 10)
 }
 
 /// Reads the file whose path is the concatenation of the parts.
@@ -98,7 +99,7 @@ fn read<'a>(files: &mut impl FileReader, parts: &[&[u8]], into: &'a mut [u8]) ->
         place.copy_from_slice(part);
         end += part.len();
     }
-    files.read(CStr::from_bytes_until_nul(&path).ok()?, into)
+    files.read(CStr::from_bytes_with_nul(path.get(..=end)?).ok()?, into)
 }
 
 #[cfg(test)]

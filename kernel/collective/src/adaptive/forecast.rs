@@ -3,7 +3,7 @@
 //! Each forecaster is compared with every sample before it learns from it; the one of the least mean error so far is
 //! believed. All arithmetic is on whole ns.
 
-use core::fmt;
+use pombo_kernel::text::{ToText, WriteText};
 
 /// Number of the last samples that the windowed forecasters see.
 pub const WINDOW: usize = 15;
@@ -37,9 +37,11 @@ impl Forecaster {
     ];
 }
 
-impl fmt::Display for Forecaster {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+pombo_kernel::text::display_as_text! { Forecaster }
+
+impl ToText for Forecaster {
+    fn put_text(&self, out: &mut dyn WriteText) {
+        out.write_text(match self {
             Forecaster::Last => "last value",
             Forecaster::RunningMean => "running mean",
             Forecaster::WindowMean => "window mean",

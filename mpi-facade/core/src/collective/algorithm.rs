@@ -4,8 +4,9 @@
 use crate::error::{Class, Error};
 use core::ffi::CStr;
 use core::fmt;
-use pombo_job::log::{self, LogLine};
+use pombo_job::log;
 use pombo_job::settings::VERBOSE;
+use pombo_job::text;
 use pombo_netdrivers::tuning::{PAIR_DIRECT, PAIR_EXCHANGED};
 
 /// A collective operation, as the selection of algorithms distinguishes them. The forms with counts for every rank use
@@ -347,12 +348,12 @@ const HINT: &[u8] = b"pombo_coll_";
 pub(crate) fn is_hint(key: &[u8], value: &[u8]) -> bool {
     let found = hinted(key, value).is_some();
     if !found && key.starts_with(HINT) && VERBOSE.is_on() && pombo_job::rank() == 0 {
-        let text = |bytes| core::str::from_utf8(bytes).unwrap_or("?");
-        log::error(&LogLine::of(format_args!(
+        let shown = |bytes| core::str::from_utf8(bytes).unwrap_or("?");
+        log::error(&text!(
             "pombo: the info key {} is ignored: '{}' is not an algorithm of it that `pombo info` lists",
-            text(key),
-            text(value)
-        )));
+            shown(key),
+            shown(value)
+        ));
     }
     found
 }

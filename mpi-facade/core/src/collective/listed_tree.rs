@@ -12,7 +12,9 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use pombo_collective::model::{Hold, OptimalTree};
 use pombo_collective::topology::{Binomial, Rooted, Shape, Tree};
+use pombo_job::settings::whole;
 use pombo_kernel::Peer;
+use pombo_kernel::text::fields;
 
 /// One rank's place in a tree.
 #[derive(Clone, Debug)]
@@ -97,7 +99,9 @@ impl Default for SiteList {
 
 /// Parses a list of sites.
 pub(crate) fn parse_sites(text: &str) -> Option<Vec<u32>> {
-    text.split(',').map(|site| site.parse().ok()).collect()
+    fields(text, b',')
+        .map(|site| u32::try_from(whole(site.as_bytes())?).ok())
+        .collect()
 }
 
 impl ListedTree {

@@ -8,6 +8,7 @@
 use alloc::vec::Vec;
 use pombo_collective::model::{Hold, Network};
 use pombo_job::settings::Values;
+use pombo_kernel::text::{fields, parse_digits};
 
 /// The times of messages on one network. Between two sizes they are on a straight line, beyond the last one on that of
 /// the last two.
@@ -41,8 +42,8 @@ pub(crate) const VALUES: Values = Values {
 
 /// Returns whether a text is that of some networks.
 fn is_sound(text: &str) -> bool {
-    let mut names = text.split(' ').filter(|word| is_name(word));
-    text.split(' ').next().is_some_and(is_name)
+    let mut names = fields(text, b' ').filter(|word| is_name(word));
+    fields(text, b' ').next().is_some_and(is_name)
         && names.all(|name| MessageTimes::parse(text, name).is_some())
 }
 
@@ -54,7 +55,7 @@ impl MessageTimes {
     /// Parses the times of the network of that name in a text of some networks; `None` if it is not there, or if its
     /// times are invalid.
     pub fn parse(text: &str, name: &str) -> Option<MessageTimes> {
-        let mut words = text.split(' ').skip_while(|word| *word != name);
+        let mut words = fields(text, b' ').skip_while(|word| *word != name);
         words.next().filter(|word| is_name(word))?;
         let mut knots: Vec<Knot> = Vec::new();
         for word in words.take_while(|word| !is_name(word)) {
@@ -89,9 +90,8 @@ impl MessageTimes {
 
 impl Knot {
     fn parse(word: &str) -> Option<Knot> {
-        let mut numbers = word
-            .split(':')
-            .map(|number| number.parse().ok().filter(|&number| number <= MOST));
+        let mut numbers = fields(word, b':')
+            .map(|number| parse_digits(number.as_bytes(), 10).filter(|&number| number <= MOST));
         let mut next = || numbers.next().flatten();
         let knot = Knot {
             bytes: next()?,

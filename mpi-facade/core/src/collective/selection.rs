@@ -9,7 +9,8 @@ use core::ffi::CStr;
 use pombo_collective::model::{Hold, Network};
 use pombo_job::environment;
 use pombo_job::process::processors;
-use pombo_job::settings::{LOCAL_CORES, NET};
+use pombo_job::settings::{LOCAL_CORES, NET, whole};
+use pombo_kernel::text::fields;
 
 /// The ranks of an operation, or of a part of it, and the transports that they share beside messages.
 #[derive(Clone, Copy, Default, Debug)]
@@ -106,7 +107,7 @@ impl Selector {
         times: &str,
         net: &str,
     ) -> Selector {
-        let far = net.split(':').next().unwrap_or(net);
+        let far = fields(net, b':').next().unwrap_or(net);
         Selector {
             wanted,
             cores,
@@ -258,7 +259,7 @@ impl Selector {
 /// Returns the processors that the ranks of this machine share, as the launcher passes them, else all of the machine:
 /// the same number for every rank, whatever its own affinity.
 fn cores() -> usize {
-    let told = LOCAL_CORES.text().and_then(|cores| cores.parse().ok());
+    let told = LOCAL_CORES.text().and_then(|cores| whole(cores.as_bytes()));
     told.filter(|&cores| cores > 0).unwrap_or_else(processors)
 }
 

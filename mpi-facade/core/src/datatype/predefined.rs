@@ -4,7 +4,7 @@
 
 use super::representation::HETEROGENEOUS;
 use crate::constants::*;
-use core::fmt;
+use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill, line};
 
 /// The composition of a predefined datatype.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,10 +118,7 @@ impl Predefined {
 
     /// Returns the standard's name.
     pub fn name(&self) -> &'static str {
-        NAMES
-            .get(usize::from(self.place))
-            .copied()
-            .unwrap_or_default()
+        line(NAMES, self.place.into())
     }
 
     const fn complete(mut self) -> Self {
@@ -209,7 +206,8 @@ macro_rules! table {
             }
             table
         };
-        static NAMES: [&str; TABLE.len()] = [$(stringify!($handle)),*];
+        /// A line for each entry of the table.
+        const NAMES: &str = concat!($(stringify!($handle), "\n"),*);
         static PREDEFINED: [Predefined; TABLE.len()] = TABLE;
 
         /// Largest number of bytes from one item to the next.
@@ -265,15 +263,15 @@ pub fn all() -> impl Iterator<Item = (Datatype, &'static Predefined)> {
         .filter_map(|handle| Some((Datatype(handle), predefined(Datatype(handle))?)))
 }
 
-/// Displays a datatype by its name, or by its handle if it has none.
+/// Writes a datatype by its name, or by its handle if it has none.
 pub(crate) struct Shown(pub(crate) Datatype);
 
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl ToText for Shown {
+    fn put_text(&self, out: &mut dyn WriteText) {
         match predefined(self.0) {
-            Some(known) => f.write_str(known.name()),
-            None if self.0 == Datatype::NULL => f.write_str("MPI_DATATYPE_NULL"),
-            None => write!(f, "datatype {:#x}", self.0.0),
+            Some(known) => out.write_text(known.name()),
+            None if self.0 == Datatype::NULL => out.write_text("MPI_DATATYPE_NULL"),
+            None => fill!(out, "datatype 0x{}", Hexadecimal(self.0.0 as u64, 1)),
         }
     }
 }

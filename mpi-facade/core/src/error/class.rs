@@ -3,6 +3,11 @@
 //! All of `mpi-facade` uses them through [`crate::error`].
 
 use core::ffi::c_int;
+use pombo_kernel::text::line;
+
+/// The first class of the tools interface, and the number of classes before it.
+const FIRST_OF_TOOLS: usize = Class::ToolCannotInit as usize;
+const OTHERS: usize = Class::Abi as usize + 1;
 
 macro_rules! classes {
     ($($name:ident = $value:literal, $standard:literal, $text:literal;)*) => {
@@ -13,6 +18,9 @@ macro_rules! classes {
         pub enum Class {
             $(#[doc = concat!("`", $standard, "`: ", $text, ".")] $name = $value,)*
         }
+
+        /// A line for each class, in ascending order.
+        const TEXTS: &str = concat!($($standard, ": ", $text, "\n"),*);
 
         impl Class {
             /// Returns the class with this ABI value.
@@ -25,13 +33,13 @@ macro_rules! classes {
 
             /// Returns the standard's name and a short text, as `MPI_Error_string`.
             pub const fn text(self) -> &'static str {
-                match self {
-                    $(Self::$name => concat!($standard, ": ", $text),)*
-                }
+                let code = self as usize;
+                line(TEXTS, if code < FIRST_OF_TOOLS { code } else { code - FIRST_OF_TOOLS + OTHERS })
             }
 
             #[cfg(test)]
-            pub(super) const ALL: &'static [Self] = &[$(Self::$name,)*];
+            pub(super) const ALL: &'static [(Self, &'static str)] =
+                &[$((Self::$name, concat!($standard, ": ", $text)),)*];
         }
     };
 }

@@ -1,7 +1,7 @@
 //! Names and accepted datatypes of predefined operations.
 
 use crate::constants::*;
-use core::fmt;
+use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill};
 
 /// Returns the standard's name of a predefined operation; `None` for `MPI_OP_NULL` and other handles.
 pub const fn name(op: Op) -> Option<&'static str> {
@@ -24,14 +24,16 @@ pub const fn name(op: Op) -> Option<&'static str> {
     })
 }
 
-/// Displays an operation by its name, or by its handle.
+/// Writes an operation by its name, or by its handle.
 pub(crate) struct Shown(pub(crate) Op);
 
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pombo_kernel::text::display_as_text! { Shown }
+
+impl ToText for Shown {
+    fn put_text(&self, out: &mut dyn WriteText) {
         match name(self.0) {
-            Some(name) => f.write_str(name),
-            None => write!(f, "operation {:#x}", self.0.0),
+            Some(name) => out.write_text(name),
+            None => fill!(out, "operation 0x{}", Hexadecimal(self.0.0 as u64, 1)),
         }
     }
 }

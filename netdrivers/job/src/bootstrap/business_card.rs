@@ -8,7 +8,9 @@ use super::byte_order::byte_order;
 use super::key_agreement::Block;
 use super::launcher_text::ExchangedText;
 use crate::environment::random;
+use crate::fixed_string::text;
 use crate::settings::AUTH;
+use pombo_kernel::text::{Hexadecimal, fields, fill, parse_digits, split_once};
 #[cfg(feature = "hosts")]
 use pombo_transport::authenticated::{Coverage, Key};
 
@@ -77,26 +79,32 @@ impl BusinessCard {
         let public = self.public;
         #[cfg(not(feature = "hosts"))]
         let public = NO_KEY;
-        let card = format_args!(
-            "{VERSION}.{host:016x}.{machine:016x}.{fingerprint:016x}-{order}.{public}"
+        let wide = |number: u64| Hexadecimal(number, 16);
+        let mut card: ExchangedText = text!(
+            "{}.{}.{}.{}-{}.{}",
+            VERSION,
+            wide(*host),
+            wide(*machine),
+            wide(*fingerprint),
+            order,
+            public
         );
-        match self.job {
-            Some(JobName { epoch, id, auth }) => {
-                let auth = auth.name();
-                ExchangedText::of(format_args!("{card}.{epoch:08x}.{id:016x}.{auth}"))
-            }
-            None => ExchangedText::of(card),
+        if let Some(JobName { epoch, id, auth }) = self.job {
+            let epoch = Hexadecimal(epoch.into(), 8);
+            fill!(&mut card, ".{}.{}.{}", epoch, wide(id), auth.name());
         }
+        card
     }
 
     pub(super) fn read(rank: usize, text: &str) -> Result<Self, JobError> {
+        let hexadecimal = |text: &str| parse_digits(text.as_bytes(), 16);
         let card = || {
-            let mut fields = text.split('.');
+            let mut fields = fields(text, b'.');
             let known = fields.next() == Some(VERSION);
-            let host = u64::from_str_radix(fields.next()?, 16).ok()?;
-            let machine = u64::from_str_radix(fields.next()?, 16).ok()?;
-            let (fingerprint, order) = fields.next()?.split_once('-')?;
-            let fingerprint = u64::from_str_radix(fingerprint, 16).ok()?;
+            let host = hexadecimal(fields.next()?)?;
+            let machine = hexadecimal(fields.next()?)?;
+            let (fingerprint, order) = split_once(fields.next()?, b'-')?;
+            let fingerprint = hexadecimal(fingerprint)?;
             let big_endian = order == byte_order(true);
             let known = known && order == byte_order(big_endian);
             let public = fields.next()?;
@@ -106,8 +114,8 @@ impl BusinessCard {
             let _ = public;
             let job = match fields.next() {
                 Some(epoch) => Some(JobName {
-                    epoch: u32::from_str_radix(epoch, 16).ok()?,
-                    id: u64::from_str_radix(fields.next()?, 16).ok()?,
+                    epoch: hexadecimal(epoch)?.try_into().ok()?,
+                    id: hexadecimal(fields.next()?)?,
                     auth: Auth::read(fields.next()?)?,
                 }),
                 None => None,

@@ -7,10 +7,12 @@ use crate::fixed_string::Text;
 use crate::log::LogLine;
 use alloc::boxed::Box;
 use core::ffi::CStr;
-use core::fmt::{self, Write};
 #[cfg(feature = "hosts")]
 use core::net::SocketAddr;
+use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill};
 use pombo_netdrivers::Errno;
+#[cfg(feature = "hosts")]
+use pombo_netdrivers::ip_text::SocketText;
 use pombo_netdrivers::shm::ShmError;
 #[cfg(feature = "hosts")]
 use pombo_netdrivers::{ethernet::EthernetError, udp::UdpError};
@@ -184,104 +186,125 @@ const FOREIGN: [&str; 2] = [
     "; POMBO_RANK=0 and POMBO_SIZE=1 make each a world of its own",
 ];
 
-impl fmt::Display for JobError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pombo_kernel::text::display_as_text! { JobError }
+
+impl ToText for JobError {
+    fn put_text(&self, out: &mut dyn WriteText) {
         match self {
             Self::Variable { name, must, got } => {
-                write!(f, "{} must be {must}", name.to_str().unwrap_or_default())?;
-                match got.and_then(|got| got.to_str().ok()) {
-                    Some(got) => write!(f, ", not '{}'", excerpt(got)),
-                    None => Ok(()),
+                fill!(out, "{} must be {}", name.to_str().unwrap_or_default(), must);
+                if let Some(got) = got.and_then(|got| got.to_str().ok()) {
+                    fill!(out, ", not '{}'", excerpt(got).as_str());
                 }
             }
             Self::Renamed { name, now } => {
-                write!(f, "{name} is set, which is called {now} now: set that instead")
+                fill!(out, "{} is set, which is called {} now: set that instead", name, now)
             }
             #[cfg(feature = "hosts")]
-            Self::NotBuilt { name, feature } => write!(
-                f,
-                "{name} is set, but this library is built without the feature {feature}: unset it, or build with that"
+            Self::NotBuilt { name, feature } => fill!(
+                out,
+                "{} is set, but this library is built without the feature {}: unset it, or build with that",
+                name,
+                feature
             ),
-            Self::Shm(error) => write!(f, "{error}"),
-            Self::System { doing, errno } => write!(f, "cannot {doing}: {}", Errno(*errno)),
-            Self::LauncherGone { asked } => write!(
-                f,
-                "the launcher has closed its connection when asked for {asked}: see its own messages"
+            Self::Shm(error) => error.put_text(out),
+            Self::System { doing, errno } => fill!(out, "cannot {}: {}", doing, Errno(*errno)),
+            Self::LauncherGone { asked } => fill!(
+                out,
+                "the launcher has closed its connection when asked for {}: see its own messages",
+                asked
             ),
-            Self::LauncherLine { limit } => write!(
-                f,
-                "the launcher sent more than {limit} bytes without an end of line: PMI_FD or PMI_PORT leads elsewhere"
+            Self::LauncherLine { limit } => fill!(
+                out,
+                "the launcher sent more than {} bytes without an end of line: PMI_FD or PMI_PORT leads elsewhere",
+                limit
             ),
-            Self::LauncherAnswer { asked, got } => write!(
-                f,
-                "asked for {asked}, the launcher answered '{got}': use one that speaks PMI-1, such as Hydra's mpiexec"
+            Self::LauncherAnswer { asked, got } => fill!(
+                out,
+                "asked for {}, the launcher answered '{}': use one that speaks PMI-1, such as Hydra's mpiexec",
+                asked,
+                got.as_str()
             ),
-            Self::LauncherRefused { asked, said } => write!(
-                f,
-                "the launcher refused {asked}: {said}; see its own messages"
+            Self::LauncherRefused { asked, said } => fill!(
+                out,
+                "the launcher refused {}: {}; see its own messages",
+                asked,
+                said.as_str()
             ),
             Self::ForeignLauncher { by, instead } => {
-                write!(f, "{by}{}{instead}{}", FOREIGN[0], FOREIGN[1])
+                fill!(out, "{}{}{}{}", by, FOREIGN[0], instead, FOREIGN[1])
             }
-            Self::OneHost { because } => write!(f, "{}{because}{}", ONE_HOST[0], ONE_HOST[1]),
-            Self::BusinessCard { rank, got } => write!(
-                f,
-                "rank {rank} says '{got}' of itself: use the same version of Pombo on every host"
+            Self::OneHost { because } => fill!(out, "{}{}{}", ONE_HOST[0], because, ONE_HOST[1]),
+            Self::BusinessCard { rank, got } => fill!(
+                out,
+                "rank {} says '{}' of itself: use the same version of Pombo on every host",
+                rank,
+                got.as_str()
             ),
             #[cfg(feature = "hosts")]
-            Self::NoAgreement => f.write_str(
+            Self::NoAgreement => out.write_text(
                 "the ranks do not agree on a key: give all of them a POMBO_AUTH_KEY_FILE of the same content, or none; \
                  if they have that, somebody changes what the launcher carries between them",
             ),
-            Self::Fingerprint { rank, ours, theirs } => write!(
-                f,
-                "this rank is composed as {ours:016x}, rank {rank} as {theirs:016x}: \
-                 use the same build of the library on every host"
+            Self::Fingerprint { rank, ours, theirs } => fill!(
+                out,
+                "this rank is composed as {}, rank {} as {}: use the same build of the library on every host",
+                Hexadecimal(*ours, 16),
+                rank,
+                Hexadecimal(*theirs, 16)
             ),
-            Self::ByteOrder { rank } => write!(
-                f,
-                "rank {rank} runs on a {}-endian machine, this one on a {}-endian machine: build the library for both \
+            Self::ByteOrder { rank } => fill!(
+                out,
+                "rank {} runs on a {}-endian machine, this one on a {}-endian machine: build the library for both \
                  with the feature heterogeneous",
+                rank,
                 byte_order(!BIG_ENDIAN),
                 byte_order(BIG_ENDIAN)
             ),
             #[cfg(feature = "hosts")]
-            Self::NoInterface { name } => write!(
-                f,
-                "POMBO_NET names '{name}', which is neither an address nor an interface of this host"
+            Self::NoInterface { name } => fill!(
+                out,
+                "POMBO_NET names '{}', which is neither an address nor an interface of this host",
+                name.as_str()
             ),
             #[cfg(feature = "hosts")]
-            Self::Udp(error) => write!(f, "{error}"),
+            Self::Udp(error) => error.put_text(out),
             #[cfg(feature = "hosts")]
-            Self::Ethernet(error) => write!(f, "{error}"),
+            Self::Ethernet(error) => error.put_text(out),
             #[cfg(feature = "hosts")]
-            Self::NoEthernet { rank, why } => write!(f, "no raw Ethernet: rank {rank} {why}"),
-            Self::Kernel(error) => write!(f, "{error}"),
-            Self::TooManyRanks { ranks, most } => write!(
-                f,
-                "{ranks} ranks on several hosts, but only {most} are possible: start fewer"
+            Self::NoEthernet { rank, why } => fill!(out, "no raw Ethernet: rank {} {}", rank, why),
+            Self::Kernel(error) => error.put_text(out),
+            Self::TooManyRanks { ranks, most } => fill!(
+                out,
+                "{} ranks on several hosts, but only {} are possible: start fewer",
+                ranks,
+                most
             ),
             #[cfg(feature = "hosts")]
             Self::Unreachable {
                 rank,
                 address,
                 errno,
-            } => write!(
-                f,
-                "no connection to rank {rank} at {address}, {}: open that host's ports to this one, \
-                 or choose another interface with POMBO_NET",
+            } => fill!(
+                out,
+                "no connection to rank {} at {}, {}: open that host's ports to this one, or choose another interface \
+                 with POMBO_NET",
+                rank,
+                SocketText(*address),
                 Errno(*errno)
             ),
             Self::Ended { rank } => {
-                write!(f, "rank {rank} has ended: see its own messages")
+                fill!(out, "rank {} has ended: see its own messages", rank)
             }
-            Self::Missing { rank, seconds } => write!(
-                f,
-                "rank {rank} of another host did not come in {seconds} s: see its own messages, open this host's ports \
-                 to that one, or choose another interface with POMBO_NET"
+            Self::Missing { rank, seconds } => fill!(
+                out,
+                "rank {} of another host did not come in {} s: see its own messages, open this host's ports to that \
+                 one, or choose another interface with POMBO_NET",
+                rank,
+                seconds
             ),
             Self::NoNetwork { hosts, why } => {
-                write!(f, "the ranks are on {hosts} hosts, and {why}")
+                fill!(out, "the ranks are on {} hosts, and {}", hosts, why)
             }
         }
     }
@@ -378,7 +401,9 @@ pub(crate) fn excerpt(text: &str) -> Excerpt {
     let mut excerpt = Text::new();
     for letter in text.chars() {
         let shown = if letter.is_control() { '?' } else { letter };
-        if excerpt.write_char(shown).is_err() {
+        let before = excerpt.as_bytes().len();
+        excerpt.put(shown.encode_utf8(&mut [0; 4]));
+        if excerpt.as_bytes().len() == before {
             break;
         }
     }

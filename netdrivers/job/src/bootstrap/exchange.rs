@@ -12,10 +12,12 @@ use super::{
     Bootstrapped, ExchangedText, JobError, JobInfo, JoinError, Launcher, Net, host, processor,
 };
 use crate::environment::random;
+use crate::fixed_string::text;
 use crate::host_map::Hosts;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pombo_kernel::Peer;
+use pombo_kernel::text::Hexadecimal;
 use pombo_netdrivers::shm::{self, Shm};
 
 /// Exchanges cards through the launcher, and shares memory with the ranks of the same host.
@@ -137,10 +139,11 @@ pub(crate) fn read<T>(
     words: &[ExchangedText],
     read: impl Fn(usize, &str) -> Result<T, JobError>,
 ) -> Result<Vec<T>, JobError> {
-    let words = words.iter().enumerate();
-    words
-        .map(|(rank, word)| read(rank, word.as_str()))
-        .collect()
+    let mut all = Vec::with_capacity(words.len());
+    for (rank, word) in words.iter().enumerate() {
+        all.push(read(rank, word.as_str())?);
+    }
+    Ok(all)
 }
 
 /// Shares memory with the ranks of this host.
@@ -148,7 +151,7 @@ fn attach_shm(job: u64, me: Peer, members: &[Peer], fingerprint: u64) -> Result<
     let shm = match (members.first(), members.len()) {
         (Some(first), 2..) => {
             let place = members.iter().position(|peer| *peer == me);
-            let name = ExchangedText::of(format_args!("{job:016x}-{first}"));
+            let name: ExchangedText = text!("{}-{}", Hexadecimal(job, 16), first);
             let (place, ranks) = (place.unwrap_or(0), members.len());
             shm::bootstrap(name.as_str(), place, ranks, fingerprint)?
         }

@@ -17,7 +17,7 @@ use super::launcher_text::ExchangedText;
 use crate::environment::random;
 use alloc::vec::Vec;
 use blake2::{Blake2s256, Digest};
-use core::fmt;
+use pombo_kernel::text::{ToText, WriteText, write_digits};
 use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
 
 /// A public key, a share, or a link.
@@ -129,11 +129,14 @@ impl Block {
     }
 }
 
-/// Displays hexadecimal digits.
-impl fmt::Display for Block {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = self.0.iter();
-        bytes.try_for_each(|byte| write!(f, "{byte:02x}"))
+pombo_kernel::text::display_as_text! { Block }
+
+/// Writes hexadecimal digits.
+impl ToText for Block {
+    fn put_text(&self, out: &mut dyn WriteText) {
+        for byte in self.0 {
+            write_digits(out, byte.into(), 16, 2);
+        }
     }
 }
 
@@ -150,13 +153,14 @@ fn hash(what: &[u8], of: &[&[u8]]) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixed_string::text;
     use alloc::vec::Vec;
 
     /// Returns the links of `ranks` ranks; `hear` may change the cards that a rank receives.
     fn links(ranks: usize, hear: impl Fn(usize, &mut Vec<ExchangedText>)) -> Vec<RingKeys> {
         let secrets: Vec<Secret> = (0..ranks).map(|_| Secret::new().expect("room")).collect();
         let publics: Vec<Block> = secrets.iter().map(Secret::public).collect();
-        let card = |public: &Block| ExchangedText::of(format_args!("a card with {public}"));
+        let card = |public: &Block| -> ExchangedText { text!("a card with {}", public) };
         let cards: Vec<ExchangedText> = publics.iter().map(card).collect();
         let all = secrets.into_iter().enumerate();
         all.map(|(me, secret)| {
@@ -216,7 +220,7 @@ mod tests {
     #[test]
     fn blocks_are_read_as_they_were_written() {
         let block = Secret::new().expect("random numbers").public();
-        let word = ExchangedText::of(format_args!("{block}"));
+        let word: ExchangedText = text!("{}", block);
         assert_eq!(Block::read(word.as_str()), Some(block));
         for text in ["", "00", &word.as_str()[1..], "g", &"+1".repeat(32)] {
             assert_eq!(Block::read(text), None, "{text}");

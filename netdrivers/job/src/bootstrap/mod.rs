@@ -82,6 +82,8 @@ pub use raw_unavailable::RawUnavailable;
 #[cfg(feature = "launchers")]
 use crate::environment::{number, wrong};
 #[cfg(feature = "launchers")]
+use crate::fixed_string::text;
+#[cfg(feature = "launchers")]
 use crate::host_map::Hosts;
 #[cfg(feature = "launchers")]
 use crate::log::{self, LogLine};
@@ -175,15 +177,24 @@ fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobEr
 fn waits_for(job: &str, rank: usize, size: usize, joined: usize) -> LogLine {
     let seconds = shm::BOOTSTRAP_NOTICE.as_secs();
     match rank {
-        0 => LogLine::of(format_args!(
-            "pombo: rank 0 has waited {seconds} s for {} of the {size} ranks of POMBO_JOB '{job}'; start each with \
-             POMBO_SIZE={size} and a POMBO_RANK of its own, 1 to {}",
+        0 => text!(
+            "pombo: rank 0 has waited {} s for {} of the {} ranks of POMBO_JOB '{}'; start each with \
+             POMBO_SIZE={} and a POMBO_RANK of its own, 1 to {}",
+            seconds,
             size - joined,
+            size,
+            job,
+            size,
             size - 1
-        )),
-        _ => LogLine::of(format_args!(
-            "pombo: rank {rank} has waited {seconds} s for rank 0 of the {size} ranks of POMBO_JOB '{job}'; start it with \
-             POMBO_SIZE={size} and POMBO_RANK=0"
-        )),
+        ),
+        _ => text!(
+            "pombo: rank {} has waited {} s for rank 0 of the {} ranks of POMBO_JOB '{}'; start it with \
+             POMBO_SIZE={} and POMBO_RANK=0",
+            rank,
+            seconds,
+            size,
+            job,
+            size
+        ),
     }
 }

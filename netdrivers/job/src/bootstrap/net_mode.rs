@@ -1,11 +1,13 @@
 //! `POMBO_NET`: the networks that ranks may use. `bootstrap` reads it, `job_channel` applies it.
 
+use pombo_kernel::text::split_once;
+
 /// The valid values of the variable.
 pub(crate) const NETWORKS: &str = "auto, shm, udp, udp: and an address or an interface of this host, ethernet, or ethernet: and an interface";
 
 /// Splits a value into the network and the address or interface behind it; `None` if it is invalid.
 pub(crate) fn split(text: &str) -> Option<(&str, Option<&str>)> {
-    match text.split_once(':') {
+    match split_once(text, b':') {
         Some((means @ ("udp" | "ethernet"), by)) if !by.is_empty() => Some((means, Some(by))),
         None if ["auto", "shm", "udp", "ethernet"].contains(&text) => Some((text, None)),
         _ => None,

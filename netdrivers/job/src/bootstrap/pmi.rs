@@ -5,12 +5,14 @@ use super::JobError;
 use super::error::{Excerpt, excerpt};
 use super::file_descriptor::Descriptor;
 use super::launcher_text::ExchangedText;
-use crate::environment::{number, text, wrong};
-use crate::fixed_string::Text;
+use crate::environment::{self, number, wrong};
+use crate::fixed_string::{Text, text};
+use crate::settings::whole;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int};
 use core::mem::zeroed;
 use core::ptr::null_mut;
+use pombo_kernel::text::{fields, split_once};
 use pombo_netdrivers::Errno;
 use pombo_netdrivers::tuning::OUTPUT_PAUSE;
 use pombo_netdrivers::wait::sleep;
@@ -37,7 +39,7 @@ impl Pmi {
             outlive_others();
             return Self::begin(connection, place).map(Some);
         }
-        let Some(port) = text(c"PMI_PORT") else {
+        let Some(port) = environment::text(c"PMI_PORT") else {
             return Ok(None);
         };
         let id = number(c"PMI_ID")?.ok_or(wrong(c"PMI_ID", "set where PMI_PORT is"))?;
@@ -79,16 +81,11 @@ impl Pmi {
         if value.len() >= self.longest {
             return Err(JobError::LauncherRefused {
                 asked,
-                said: Excerpt::new(Text::of(format_args!(
-                    "a value has less than {} bytes",
-                    self.longest
-                ))),
+                said: Excerpt::new(text!("a value has less than {} bytes", self.longest)),
             });
         }
         let store = &self.store;
-        let line = PmiLine::of(format_args!(
-            "cmd=put kvsname={store} key={key} value={value}\n"
-        ));
+        let line: PmiLine = text!("cmd=put kvsname={} key={} value={}\n", store, key, value);
         self.connection
             .ask(asked, line.as_str(), "put_result")
             .map(drop)
@@ -104,7 +101,7 @@ impl Pmi {
 
     /// Returns a published value.
     fn get(&mut self, key: &str) -> Result<ExchangedText, JobError> {
-        let line = PmiLine::of(format_args!("cmd=get kvsname={} key={key}\n", self.store));
+        let line: PmiLine = text!("cmd=get kvsname={} key={}\n", self.store, key);
         let asked = "a value of another rank";
         let answer = self.connection.ask(asked, line.as_str(), "get_result")?;
         Ok(ExchangedText::from(answer.field("value")?))
@@ -116,11 +113,14 @@ impl Pmi {
         name: &str,
         own: &ExchangedText,
     ) -> Result<Vec<ExchangedText>, JobError> {
-        let key = |rank: usize| ExchangedText::of(format_args!("{name}-{rank}"));
+        let key = |rank: usize| -> ExchangedText { text!("{}-{}", name, rank) };
         self.put(key(self.rank).as_str(), own.as_str())?;
         self.barrier()?;
-        let ranks = 0..self.size;
-        ranks.map(|rank| self.get(key(rank).as_str())).collect()
+        let mut all = Vec::with_capacity(self.size);
+        for rank in 0..self.size {
+            all.push(self.get(key(rank).as_str())?);
+        }
+        Ok(all)
     }
 
     /// Tells the launcher that this rank leaves regularly.
@@ -134,7 +134,7 @@ impl Pmi {
     /// Tells the launcher that the whole job has to end. Hydra then ends it at once, and loses output of the ranks that
     /// it has not forwarded yet: so every rank first gets the time to report errors.
     pub(crate) fn abort(&mut self, code: c_int) {
-        let line = PmiLine::of(format_args!("cmd=abort exitcode={code}\n"));
+        let line: PmiLine = text!("cmd=abort exitcode={}\n", code);
         wait_for_output();
         // If this fails, there is nobody left to tell.
         let _ = self.connection.descriptor.write_all(line.as_bytes());
@@ -160,7 +160,10 @@ fn outlive_others() {
 /// Gives such a launcher the time to pass on what ranks have said, if there is one.
 #[cold]
 pub(super) fn wait_for_output() {
-    if text(c"PMI_FD").or(text(c"PMI_PORT")).is_none() {
+    if environment::text(c"PMI_FD")
+        .or(environment::text(c"PMI_PORT"))
+        .is_none()
+    {
         return;
     }
     sleep(OUTPUT_PAUSE);
@@ -235,7 +238,7 @@ impl PmiConnection {
     /// environment.
     fn exchange_cards(&mut self, id: usize) -> Result<(usize, usize), JobError> {
         let asked = "a place";
-        let line = PmiLine::of(format_args!("cmd=initack pmiid={id}\n"));
+        let line: PmiLine = text!("cmd=initack pmiid={}\n", id);
         self.ask(asked, line.as_str(), "initack")?;
         let (mut rank, mut size) = (None, None);
         for _ in 0..3 {
@@ -261,9 +264,9 @@ struct Answer {
 
 impl Answer {
     fn get(&self, key: &str) -> Option<&str> {
-        let mut pairs = self.line.as_str().split_ascii_whitespace();
+        let mut pairs = fields(self.line.as_str(), b' ');
         pairs.find_map(|pair| {
-            let (name, value) = pair.split_once('=')?;
+            let (name, value) = split_once(pair, b'=')?;
             (name == key).then_some(value)
         })
     }
@@ -274,7 +277,7 @@ impl Answer {
     }
 
     fn number(&self, key: &str) -> Result<usize, JobError> {
-        self.field(key)?.parse().map_err(|_| self.wrong())
+        whole(self.field(key)?.as_bytes()).ok_or_else(|| self.wrong())
     }
 
     fn wrong(&self) -> JobError {
@@ -289,12 +292,14 @@ impl Answer {
 fn connect_to(place: &str) -> Result<Descriptor, JobError> {
     const DOING: &str = "connect to the launcher that PMI_PORT names";
     let must = || wrong(c"PMI_PORT", "a host, a colon and a port");
-    let (host, port) = place.rsplit_once(':').ok_or_else(must)?;
-    let name = |text: &str| Text::<256>::of(format_args!("{text}\0"));
+    let colon = place.bytes().rposition(|byte| byte == b':');
+    let parts = colon.and_then(|at| Some((place.get(..at)?, place.get(at + 1..)?)));
+    let (host, port) = parts.ok_or_else(must)?;
+    let name = |text: &str| -> Text<256> { text!("{}\0", text) };
     let (host, port) = (name(host), name(port));
     let (host, port) = (
-        CStr::from_bytes_until_nul(host.as_bytes()),
-        CStr::from_bytes_until_nul(port.as_bytes()),
+        CStr::from_bytes_with_nul(host.as_bytes()),
+        CStr::from_bytes_with_nul(port.as_bytes()),
     );
     let (host, port) = (host.map_err(|_| must())?, port.map_err(|_| must())?);
     // SAFETY: zeros are valid hints.

@@ -1,7 +1,7 @@
 //! Why a rank cannot use raw Ethernet, as ranks tell each other and errors report it. `job_channel` determines it.
 
 use super::JobError;
-use core::fmt;
+use pombo_kernel::text::{ToText, WriteText, fill};
 use pombo_netdrivers::ethernet::EthernetError;
 
 /// Why a rank cannot use raw Ethernet.
@@ -23,9 +23,11 @@ pub enum RawUnavailable {
     },
 }
 
-impl fmt::Display for RawUnavailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+pombo_kernel::text::display_as_text! { RawUnavailable }
+
+impl ToText for RawUnavailable {
+    fn put_text(&self, out: &mut dyn WriteText) {
+        out.write_text(match self {
             RawUnavailable::NotAsked => "was told to use another network: give POMBO_NET to all alike",
             RawUnavailable::NoRight => {
                 "has no right to send raw frames: `pombo setup` on its host tells how to get it"
@@ -33,10 +35,11 @@ impl fmt::Display for RawUnavailable {
             RawUnavailable::NoInterface => "has no Ethernet interface that would do: name one in POMBO_NET",
             RawUnavailable::NoLink => "has an interface that is down: set it up, and put its cable in",
             RawUnavailable::Unheard { rank } => {
-                return write!(
-                    f,
-                    "hears no frames of rank {rank}: put all hosts on one segment that carries frames as long as \
-                     their interfaces do, or use UDP"
+                return fill!(
+                    out,
+                    "hears no frames of rank {}: put all hosts on one segment that carries frames as long as \
+                     their interfaces do, or use UDP",
+                    rank
                 );
             }
         })
@@ -57,6 +60,7 @@ impl RawUnavailable {
         named.map_or("interface", |(name, _)| name)
     }
 
+    #[inline(never)]
     pub(crate) fn read(name: &str) -> Option<Self> {
         let named = NAMES.iter().find(|(known, _)| *known == name);
         named.map(|(_, why)| *why)

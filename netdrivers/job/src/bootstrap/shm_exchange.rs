@@ -101,7 +101,7 @@ mod tests {
     use std::thread;
 
     fn word(round: usize, rank: usize) -> ExchangedText {
-        ExchangedText::of(format_args!("{round} of {rank}"))
+        crate::fixed_string::text!("{} of {}", round, rank)
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::traffic::Traffic;
 use crate::host_map::Hosts;
-use core::fmt;
 use pombo_kernel::channel::GroupId;
+use pombo_kernel::text::WriteText;
 use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::deaths::DeathSource;
 use pombo_netdrivers::shm::Shm;
@@ -59,7 +59,7 @@ pub trait WorldChannel: Channel {
     }
 
     /// Writes what is known of a failure of the network, after the system's text for that error number.
-    fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result;
+    fn explain(&self, errno: i32, to: &mut dyn WriteText);
 
     /// Returns the counters of frames between hosts.
     fn traffic(&self) -> Traffic;
@@ -110,9 +110,7 @@ impl WorldChannel for alloc::boxed::Box<Shm> {
         (self.deaths(), None)
     }
 
-    fn explain(&self, _: i32, _: &mut dyn fmt::Write) -> fmt::Result {
-        Ok(())
-    }
+    fn explain(&self, _: i32, _: &mut dyn WriteText) {}
 
     fn traffic(&self) -> Traffic {
         Traffic::default()

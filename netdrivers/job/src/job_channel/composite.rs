@@ -5,9 +5,9 @@ use super::groups::ServedGroups;
 use super::inter_host::InterHost;
 use super::traffic::Traffic;
 use alloc::boxed::Box;
-use core::fmt;
 use pombo_kernel::aspect::Cap;
 use pombo_kernel::channel::GroupId;
+use pombo_kernel::text::WriteText;
 use pombo_netdrivers::HeapStorage;
 use pombo_netdrivers::deaths::DeathSource;
 use pombo_netdrivers::shm::Shm;
@@ -64,10 +64,9 @@ impl<const RANKS: usize, B: BufferProvider + 'static> WorldChannel for JobChanne
         (self.local().deaths(), remote)
     }
 
-    fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {
-        match self.remote() {
-            Some(far) => far.channel().link().inner().explain(errno, to),
-            None => Ok(()),
+    fn explain(&self, errno: i32, to: &mut dyn WriteText) {
+        if let Some(far) = self.remote() {
+            far.channel().link().inner().explain(errno, to);
         }
     }
 

@@ -14,6 +14,7 @@ use crate::bootstrap::Launcher;
 use crate::bootstrap::{
     Block, JobError, JobInfo, JobKeys, KeyUse, Net, RawUnavailable, RingKeys, read,
 };
+use crate::fixed_string::text;
 use crate::host_map::Hosts;
 use crate::log::LogLine as Description;
 use crate::settings;
@@ -22,6 +23,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 use pombo_kernel::{Network, Peer};
 use pombo_netdrivers::ethernet::{BoundEthernet, EthernetAndUdp, Traffic};
+use pombo_netdrivers::ip_text::IpText;
 use pombo_netdrivers::udp::{BoundUdp, Udp};
 
 /// A rank's sockets, before it knows the addresses of the others.
@@ -87,13 +89,26 @@ impl LocalSockets {
         let (udp, mtu) = udp.map_or((0, 0), |bound| (bound.address().port(), bound.mtu()));
         let (ip, listener) = (self.ip, self.listener.address().port());
         match &self.raw {
-            Ok(raw) => ExchangedText::of(format_args!(
-                "{word}/{ip}/{udp}/{listener}/{mtu}/{}",
+            Ok(raw) => text!(
+                "{}/{}/{}/{}/{}/{}",
+                word,
+                IpText(ip),
+                udp,
+                listener,
+                mtu,
                 raw.address()
-            )),
+            ),
             Err(error) => {
                 let why = RawUnavailable::of(error).name();
-                ExchangedText::of(format_args!("{word}/{ip}/{udp}/{listener}/{mtu}/{why}"))
+                text!(
+                    "{}/{}/{}/{}/{}/{}",
+                    word,
+                    IpText(ip),
+                    udp,
+                    listener,
+                    mtu,
+                    why
+                )
             }
         }
     }
@@ -134,9 +149,13 @@ impl LocalSockets {
                 let taken = udp.filter(|_| bulk == Some(Bulk::Udp));
                 let bytes = taken.as_ref().map_or(usize::MAX, Udp::mtu);
                 let bytes = device.mtu().min(bytes);
-                let description = Description::of(format_args!(
-                    "raw Ethernet{by} on {interface}, {bytes} bytes to a frame{why}"
-                ));
+                let description = text!(
+                    "raw Ethernet{} on {}, {} bytes to a frame{}",
+                    by,
+                    interface,
+                    bytes,
+                    why
+                );
                 let device = match taken {
                     Some(udp) => Device::Both(Box::new(EthernetAndUdp::new(device, udp))),
                     None => Device::Ethernet(device),
@@ -146,8 +165,8 @@ impl LocalSockets {
             (Err(why), None) => return Err(why),
             (Err(why), Some(device)) => {
                 let description = match info.net {
-                    Net::Auto => Description::of(format_args!("UDP at {}: {why}", self.ip)),
-                    _ => Description::of(format_args!("UDP at {}", self.ip)),
+                    Net::Auto => text!("UDP at {}: {}", IpText(self.ip), why),
+                    _ => text!("UDP at {}", IpText(self.ip)),
                 };
                 (Device::Udp(device), description)
             }

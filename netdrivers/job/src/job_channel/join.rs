@@ -10,6 +10,8 @@ use crate::bootstrap::Net;
 use crate::bootstrap::{Bootstrapped, JobError, JobInfo, JoinError, start};
 #[cfg(feature = "hosts")]
 use crate::environment::variable;
+#[cfg(feature = "hosts")]
+use crate::fixed_string::text;
 use crate::host_map::Hosts;
 #[cfg(feature = "hosts")]
 use crate::log::{self, LogLine};
@@ -91,9 +93,10 @@ fn tell_unused_pnet(me: Peer) {
     if me == Peer(0)
         && let Err(error) = is_by_pnet()
     {
-        log::error(&LogLine::of(format_args!(
-            "pombo: {error}; this job has no raw frames and goes on"
-        )));
+        log::error(&text!(
+            "pombo: {}; this job has no raw frames and goes on",
+            error
+        ));
     }
 }
 
@@ -118,12 +121,18 @@ fn inter_host_channel<const RANKS: usize, B: BufferProvider + Default + 'static>
     if me == Peer(0) {
         let (ranks, hosts) = (far.peers(), hosts.count());
         tell(&match info.one_machine {
-            true => LogLine::of(format_args!(
-                "{ranks} ranks on one machine, as if on {hosts} hosts, between these {description}"
-            )),
-            false => LogLine::of(format_args!(
-                "{ranks} ranks on {hosts} hosts, between hosts {description}"
-            )),
+            true => text!(
+                "{} ranks on one machine, as if on {} hosts, between these {}",
+                ranks,
+                hosts,
+                description
+            ),
+            false => text!(
+                "{} ranks on {} hosts, between hosts {}",
+                ranks,
+                hosts,
+                description
+            ),
         });
         tell(&LogLine::from(info.job.auth.description()));
     }
@@ -135,11 +144,11 @@ fn inter_host_channel<const RANKS: usize, B: BufferProvider + Default + 'static>
 #[cfg(feature = "hosts")]
 fn tell(what: &LogLine) {
     if VERBOSE.is_on() {
-        log::error(&LogLine::of(format_args!("pombo: {what}")));
+        log::error(&text!("pombo: {}", what));
     }
     if let Some(path) = variable(STATS_FILE.name) {
         // A failed write is reported at the end of the job.
-        let _ = log::append(path, &LogLine::of(format_args!("# {what}")));
+        let _ = log::append(path, &text!("# {}", what));
     }
 }
 

@@ -2,12 +2,13 @@
 //! joins, so that the code of the protocols above exists once. Only `job_channel` uses it.
 
 use alloc::boxed::Box;
-use core::fmt;
 use core::net::SocketAddr;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
 use pombo_kernel::network::{Broadcast, Network};
+use pombo_kernel::text::{WriteText, fill};
 use pombo_netdrivers::ethernet::{Ethernet, EthernetAndUdp};
+use pombo_netdrivers::ip_text::SocketText;
 use pombo_netdrivers::udp::{Udp, UdpMulticast};
 use pombo_transport::{Authenticated, ContiguousFrame};
 
@@ -118,26 +119,31 @@ impl<U: Datagrams> Device<U> {
     }
 
     /// Writes what is known of a failure, after the system's text for that error number.
-    pub(super) fn explain(&self, errno: i32, to: &mut dyn fmt::Write) -> fmt::Result {
+    pub(super) fn explain(&self, errno: i32, to: &mut dyn WriteText) {
         if let Some(address) = self.refused_address() {
-            return write!(
+            return fill!(
                 to,
-                ": this host has let no frame out to {address} for as long as POMBO_HOST_TIMEOUT says: \
-                 look at its firewall and at its routes"
+                ": this host has let no frame out to {} for as long as POMBO_HOST_TIMEOUT says: \
+                 look at its firewall and at its routes",
+                SocketText(address)
             );
         }
         let Some(device) = self.raw() else {
-            return Ok(());
+            return;
         };
         let name = device.interface();
         match device.reduced_mtu().filter(|_| errno == libc::EMSGSIZE) {
-            Some((then, now)) => write!(
+            Some((then, now)) => fill!(
                 to,
-                ": the MTU of {name} went from {then} to {now}: leave it alone while a job runs"
+                ": the MTU of {} went from {} to {}: leave it alone while a job runs",
+                name,
+                then,
+                now
             ),
-            None => write!(
+            None => fill!(
                 to,
-                ": interface {name} was taken away, or can no longer be used"
+                ": interface {} was taken away, or can no longer be used",
+                name
             ),
         }
     }

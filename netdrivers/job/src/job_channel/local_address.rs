@@ -2,6 +2,7 @@
 
 use crate::bootstrap::{JobError, excerpt};
 use core::net::{IpAddr, SocketAddr};
+use pombo_netdrivers::ip_text::parse_ip;
 use pombo_netdrivers::udp::{Interface, interfaces};
 use rustix::fd::AsFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, getsockname, socket_with};
@@ -15,7 +16,7 @@ pub(super) fn of_socket(socket: impl AsFd) -> Result<SocketAddr, JobError> {
 /// Returns this host's address on the network: the named one, or that of the named interface; otherwise that of the
 /// default route.
 pub(super) fn choose(by: Option<&str>, hosts: usize) -> Result<IpAddr, JobError> {
-    if let Some(address) = by.and_then(|name| name.parse().ok()) {
+    if let Some(address) = by.and_then(parse_ip) {
         return Ok(address);
     }
     let mut all = interfaces()?;

@@ -1,8 +1,11 @@
 //! The published addresses of ranks on other hosts. Only `job_channel` uses it.
 
 use crate::bootstrap::{Block, JobError, RawUnavailable};
-use core::net::{IpAddr, SocketAddr};
+use crate::settings::whole;
+use core::net::SocketAddr;
+use pombo_kernel::text::fields;
 use pombo_netdrivers::ethernet::Address;
+use pombo_netdrivers::ip_text::parse_ip;
 
 /// The addresses of another rank.
 pub(super) struct RemoteAddresses {
@@ -19,13 +22,13 @@ pub(super) struct RemoteAddresses {
 impl RemoteAddresses {
     pub(super) fn read(rank: usize, text: &str) -> Result<Self, JobError> {
         let parse = || {
-            let mut fields = text.splitn(6, '/');
+            let mut fields = fields(text, b'/');
             let word = Block::read(fields.next()?)?;
-            let ip: IpAddr = fields.next()?.parse().ok()?;
-            let mut port = || fields.next()?.parse().ok();
+            let ip = parse_ip(fields.next()?)?;
+            let mut port = || u16::try_from(whole(fields.next()?.as_bytes())?).ok();
             let (frames, listener) = (port()?, port()?);
-            let mtu = fields.next()?.parse().ok()?;
-            let raw = fields.next()?;
+            let mtu = whole(fields.next()?.as_bytes())?;
+            let raw = fields.rest()?;
             let raw = match RawUnavailable::read(raw) {
                 Some(why) => Err(why),
                 None => Ok(raw.parse().ok()?),

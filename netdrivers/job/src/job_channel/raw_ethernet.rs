@@ -6,7 +6,9 @@ use super::peer_addresses::RemoteAddresses;
 use crate::bootstrap::ExchangedText;
 use crate::bootstrap::Launcher;
 use crate::bootstrap::{JobError, JobInfo, RawUnavailable, read};
+use crate::fixed_string::text;
 use crate::host_map::Hosts;
+use crate::settings::whole;
 use crate::settings::{ETHERNET_IO, PNET};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -102,14 +104,14 @@ pub(super) fn join(
     }
     let bulk = bulk.letter();
     let word = match unheard {
-        None => ExchangedText::of(format_args!("{bulk}-")),
-        Some(rank) => ExchangedText::of(format_args!("{bulk}{rank}")),
+        None => text!("{}-", bulk),
+        Some(rank) => text!("{}{}", bulk, rank),
     };
     let words = read(&launcher.exchange("pombo-heard", &word)?, |_, word| {
         let mut rest = word.chars();
         let bulk = rest.next().and_then(Bulk::of_letter);
         let bulk = bulk.ok_or_else(|| JobError::card(0, word))?;
-        Ok((bulk, rest.as_str().parse().ok()))
+        Ok((bulk, whole(rest.as_str().as_bytes())))
     })?;
     for (rank, (_, unheard)) in words.iter().enumerate() {
         if let Some(unheard) = *unheard {

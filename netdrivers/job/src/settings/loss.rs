@@ -1,6 +1,7 @@
 //! The value of `POMBO_FAULT_LOSS`: the rate of injected frame loss. `settings` checks it, `job_channel` applies it.
 
 use super::const_format::words;
+use pombo_kernel::text::{parse_digits, split_once};
 
 /// Largest rate, in frames per million: a rank that receives less than half of its frames seems to hang, which tests
 /// nothing.
@@ -14,8 +15,8 @@ pub(super) const MUST: &str = words!(
 
 /// Parses the arriving frames that are lost, per million, and the seed that selects them.
 pub(crate) fn parse(text: &str) -> Option<(u32, u64)> {
-    let (percent, seed) = text.split_once(':').unwrap_or((text, "1"));
-    let (whole, decimals) = percent.split_once('.').unwrap_or((percent, ""));
+    let (percent, seed) = split_once(text, b':').unwrap_or((text, "1"));
+    let (whole, decimals) = split_once(percent, b'.').unwrap_or((percent, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let none = whole.is_empty() && decimals.is_empty();
     if none || decimals.len() > 4 || !digits(decimals) || !digits(whole) {
@@ -23,12 +24,12 @@ pub(crate) fn parse(text: &str) -> Option<(u32, u64)> {
     }
     let number = |digits: &str| match digits {
         "" => Some(0),
-        digits => digits.parse::<u32>().ok(),
+        digits => u32::try_from(parse_digits(digits.as_bytes(), 10)?).ok(),
     };
     let shift = 10_u32.pow(4 - decimals.len() as u32);
     let whole = number(whole)?.checked_mul(10_000)?;
     let parts = whole.checked_add(number(decimals)? * shift)?;
-    (parts <= MOST).then_some((parts, seed.parse().ok()?))
+    (parts <= MOST).then_some((parts, parse_digits(seed.as_bytes(), 10)?))
 }
 
 #[cfg(test)]

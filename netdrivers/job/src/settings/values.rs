@@ -1,5 +1,7 @@
 //! Value types of variables. The tables of variables and the readers of a variable use them.
 
+use pombo_kernel::text::parse_digits;
+
 /// The valid values of a variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Values {
@@ -70,18 +72,8 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Returns the whole number in a text, if there is one and nothing else.
-#[inline(never)]
 pub fn whole(text: &[u8]) -> Option<usize> {
-    let digits = text.strip_prefix(b"+").unwrap_or(text);
-    let mut number = 0_usize;
-    for digit in digits {
-        let digit = digit.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        number = number.checked_mul(10)?.checked_add(digit.into())?;
-    }
-    (!digits.is_empty()).then_some(number)
+    parse_digits(text, 10)?.try_into().ok()
 }
 
 #[cfg(test)]

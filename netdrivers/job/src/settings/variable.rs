@@ -83,7 +83,7 @@ impl Variable {
 macro_rules! __variables {
     ($($name:ident: $values:expr, default $default:expr, $meaning:literal;)*) => {
         /// All variables, in the order of the documentation.
-        pub static VARIABLES: &[$crate::settings::Variable] = &[$(*$name),*];
+        pub static VARIABLES: &[&$crate::settings::Variable] = &[$($name),*];
 
         /// Who sets each of [`VARIABLES`] and what it means, in their order.
         pub static MEANINGS: &[&str] = &[$($meaning),*];

@@ -13,8 +13,9 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::mem::take;
 use pombo_collective::adaptive::{EdgeState, Link, Message, Probe, Process};
-use pombo_job::log::{self, LogLine};
+use pombo_job::log;
 use pombo_job::settings::VERBOSE;
+use pombo_job::text;
 use pombo_kernel::{Channel, Peer};
 use pombo_netdrivers::tuning::FREED_TREE;
 use zerocopy::IntoBytes;
@@ -135,10 +136,13 @@ impl CommTree {
                     && let Some(by) = self.links.forecaster(link)
                 {
                     let other = link + usize::from(link >= self.own);
-                    log::error(&LogLine::of(format_args!(
-                        "pombo: adaptive tree: rank {} counts {weight} ns for its link to rank {other}, by the {by}",
-                        self.own
-                    )));
+                    log::error(&text!(
+                        "pombo: adaptive tree: rank {} counts {} ns for its link to rank {}, by the {}",
+                        self.own,
+                        weight,
+                        other,
+                        by
+                    ));
                 }
             }
         }
