@@ -9,6 +9,7 @@ use super::key_agreement::Block;
 use super::launcher_text::ExchangedText;
 use crate::environment::random;
 use crate::settings::AUTH;
+use alloc::boxed::Box;
 #[cfg(feature = "hosts")]
 use pombo_transport::authenticated::{Coverage, Key};
 
@@ -89,7 +90,7 @@ impl BusinessCard {
         }
     }
 
-    pub(super) fn read(rank: usize, text: &str) -> Result<Self, JobError> {
+    pub(super) fn read(rank: usize, text: &str) -> Result<Self, Box<JobError>> {
         let card = || {
             let mut fields = text.split('.');
             let known = fields.next() == Some(VERSION);
@@ -134,7 +135,7 @@ const NO_KEY: &str = "none";
 
 impl JobName {
     /// Creates a random name, which no other job has.
-    pub(super) fn new() -> Result<Self, JobError> {
+    pub(super) fn new() -> Result<Self, Box<JobError>> {
         let [a, b, c, d, id @ ..] = random::<12>()?;
         Ok(JobName {
             epoch: u32::from_le_bytes([a, b, c, d]),

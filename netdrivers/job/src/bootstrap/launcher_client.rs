@@ -5,6 +5,7 @@ use super::JobError;
 use super::launcher_text::ExchangedText;
 use super::pmi::Pmi;
 use super::shm_exchange::ShmExchange;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use pombo_netdrivers::shm::Shm;
@@ -47,7 +48,7 @@ impl Launcher {
         &mut self,
         name: &str,
         own: &ExchangedText,
-    ) -> Result<Vec<ExchangedText>, JobError> {
+    ) -> Result<Vec<ExchangedText>, Box<JobError>> {
         match &mut self.0 {
             Protocol::Pmi(pmi) => pmi.exchange(name, own),
             Protocol::Memory(assembly) => assembly.exchange(own),

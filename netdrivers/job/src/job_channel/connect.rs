@@ -31,7 +31,7 @@ struct LocalSockets {
     udp: Option<BoundUdp>,
     /// The raw Ethernet device. An error is published to the others: then none of them waits, and all can name the
     /// rank.
-    raw: Result<BoundEthernet, JobError>,
+    raw: Result<BoundEthernet, Box<JobError>>,
     by_pnet: bool,
     listener: Listener,
 }
@@ -46,7 +46,7 @@ pub(super) fn open<const RANKS: usize>(
     hosts: &Hosts,
     ring_keys: RingKeys,
     launcher: &mut Launcher,
-) -> Result<(InterHost<RANKS>, Description), JobError> {
+) -> Result<(InterHost<RANKS>, Description), Box<JobError>> {
     let opening = LocalSockets::new(info, hosts)?;
     let all = launcher.exchange("pombo-at", &opening.text(ring_keys.share()))?;
     let all = read(&all, RemoteAddresses::read)?;
@@ -59,7 +59,7 @@ pub(super) fn open<const RANKS: usize>(
 }
 
 impl LocalSockets {
-    fn new(info: &JobInfo, hosts: &Hosts) -> Result<Self, JobError> {
+    fn new(info: &JobInfo, hosts: &Hosts) -> Result<Self, Box<JobError>> {
         let by_pnet = raw_ethernet::is_by_pnet()?;
         let (ip, who) = (place(info, hosts.count())?, (info.job.id, info.me));
         let raw = match info.net {
@@ -105,7 +105,7 @@ impl LocalSockets {
         job: JobKeys,
         all: &[RemoteAddresses],
         launcher: &mut Launcher,
-    ) -> Result<(InterHost<RANKS>, Description), JobError> {
+    ) -> Result<(InterHost<RANKS>, Description), Box<JobError>> {
         let timeout = settings::HOST_TIMEOUT.number()? as u32;
         let loss = Loss::read()?;
         // A rank that requires raw Ethernet has no port: then UDP is for none.
@@ -117,7 +117,7 @@ impl LocalSockets {
             let frames = all.iter().map(|at| at.frames).collect();
             let mut device = bound.join(info.me, frames)?;
             device.set_refused_limit(timeout);
-            Ok::<Udp, JobError>(device)
+            Ok::<Udp, Box<JobError>>(device)
         });
         let mut udp = udp.transpose()?;
         let raw = match (self.raw, &mut udp) {
@@ -169,17 +169,17 @@ impl LocalSockets {
 }
 
 /// Returns this host's address: that of UDP frames, and that of the connections by which ranks detect dead ones.
-fn place(info: &JobInfo, hosts: usize) -> Result<IpAddr, JobError> {
+fn place(info: &JobInfo, hosts: usize) -> Result<IpAddr, Box<JobError>> {
     match info.net {
         Net::Udp { by: Some(by) } => choose(Some(by), hosts),
         // The loopback address needs no interface, and no firewall blocks it.
         _ if info.one_machine => Ok(IpAddr::from([127, 0, 0, 1])),
         Net::Ethernet { by } => {
             let ip = choose(Some(by), hosts).or_else(|_| choose(None, hosts));
-            ip.map_err(|_| JobError::NoNetwork {
+            ip.map_err(|_| Box::new(JobError::NoNetwork {
                 hosts,
                 why: "raw Ethernet needs IP beside it, by which ranks learn who has gone: give every host an address",
-            })
+            }))
         }
         _ => choose(None, hosts),
     }

@@ -1,6 +1,7 @@
 //! The published addresses of ranks on other hosts. Only `job_channel` uses it.
 
 use crate::bootstrap::{Block, JobError, RawUnavailable};
+use alloc::boxed::Box;
 use core::net::{IpAddr, SocketAddr};
 use pombo_netdrivers::ethernet::Address;
 
@@ -17,7 +18,7 @@ pub(super) struct RemoteAddresses {
 }
 
 impl RemoteAddresses {
-    pub(super) fn read(rank: usize, text: &str) -> Result<Self, JobError> {
+    pub(super) fn read(rank: usize, text: &str) -> Result<Self, Box<JobError>> {
         let parse = || {
             let mut fields = text.splitn(6, '/');
             let word = Block::read(fields.next()?)?;

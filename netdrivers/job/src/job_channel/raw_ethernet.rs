@@ -8,6 +8,7 @@ use crate::bootstrap::Launcher;
 use crate::bootstrap::{JobError, JobInfo, RawUnavailable, read};
 use crate::host_map::Hosts;
 use crate::settings::{ETHERNET_IO, PNET};
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -22,7 +23,7 @@ pub(super) fn open(
     name: &str,
     (job, peer): (u64, Peer),
     traffic: Traffic,
-) -> Result<BoundEthernet, JobError> {
+) -> Result<BoundEthernet, Box<JobError>> {
     let job = job as u16;
     let open = match is_by_pnet()? {
         #[cfg(feature = "pnet")]
@@ -40,19 +41,22 @@ pub(super) fn open(
 ///
 /// # Errors
 /// [`JobError::NotBuilt`]: they are, and this library is built without it.
-pub(super) fn is_by_pnet() -> Result<bool, JobError> {
+pub(super) fn is_by_pnet() -> Result<bool, Box<JobError>> {
     let by_pnet = ETHERNET_IO.read(|text| Some(text == PNET))?;
     match by_pnet && !cfg!(feature = "pnet") {
-        true => Err(JobError::NotBuilt {
+        true => Err(Box::new(JobError::NotBuilt {
             name: ETHERNET_IO.name(),
             feature: PNET,
-        }),
+        })),
         false => Ok(by_pnet),
     }
 }
 
 /// Opens a device at the interface that has this address.
-pub(super) fn open_at(ip: IpAddr, (job, peer): (u64, Peer)) -> Result<BoundEthernet, JobError> {
+pub(super) fn open_at(
+    ip: IpAddr,
+    (job, peer): (u64, Peer),
+) -> Result<BoundEthernet, Box<JobError>> {
     let all = pombo_netdrivers::udp::interfaces()?;
     let at = all.iter().find(|one| one.address == ip && !one.loopback);
     let why = RawUnavailable::NoInterface;
@@ -61,19 +65,19 @@ pub(super) fn open_at(ip: IpAddr, (job, peer): (u64, Peer)) -> Result<BoundEther
 }
 
 /// Returns the error of a rank that cannot use raw Ethernet.
-pub(super) fn refuse(rank: usize, why: RawUnavailable) -> JobError {
-    JobError::NoEthernet { rank, why }
+pub(super) fn refuse(rank: usize, why: RawUnavailable) -> Box<JobError> {
+    Box::new(JobError::NoEthernet { rank, why })
 }
 
 /// Joins the others if all of them can and receive each other's frames; all ranks get the same result. Beside the device
 /// it returns what becomes of long messages, if there is UDP for them and raw frames are not longer than usual.
 pub(super) fn join(
-    opened: Result<BoundEthernet, JobError>,
+    opened: Result<BoundEthernet, Box<JobError>>,
     mut udp: Option<&mut Udp>,
     (info, hosts): (&JobInfo, &Hosts),
     all: &[RemoteAddresses],
     launcher: &mut Launcher,
-) -> Result<(Ethernet, Option<Bulk>), JobError> {
+) -> Result<(Ethernet, Option<Bulk>), Box<JobError>> {
     let mut addresses: Vec<Address> = Vec::new();
     for (rank, at) in all.iter().enumerate() {
         addresses.push(at.raw.map_err(|why| refuse(rank, why))?);
