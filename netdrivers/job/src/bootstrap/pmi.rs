@@ -29,7 +29,7 @@ pub(crate) struct Pmi {
 
 impl Pmi {
     /// Connects to the launcher if the environment names one.
-    pub(super) fn connect() -> Result<Option<Self>, Box<JobError>> {
+    pub(super) fn connect() -> Result<Option<Box<Self>>, Box<JobError>> {
         if let Some(descriptor) = number(c"PMI_FD")? {
             let place = number(c"PMI_RANK")?.zip(number(c"PMI_SIZE")?);
             let place = place.ok_or(wrong(c"PMI_RANK and PMI_SIZE", "set where PMI_FD is"))?;
@@ -50,7 +50,7 @@ impl Pmi {
     fn begin(
         mut connection: PmiConnection,
         (rank, size): (usize, usize),
-    ) -> Result<Self, Box<JobError>> {
+    ) -> Result<Box<Self>, Box<JobError>> {
         if rank >= size {
             return Err(wrong(c"PMI_RANK and PMI_SIZE", "a rank below a size"));
         }
@@ -60,13 +60,13 @@ impl Pmi {
         let longest = most.number("vallen_max")?;
         let name = "cmd=get_my_kvsname\n";
         let name = connection.ask("the name of the job", name, "my_kvsname")?;
-        Ok(Pmi {
+        Ok(Box::new(Pmi {
             rank,
             size,
             longest,
             store: Text::from(name.field("kvsname")?),
             connection,
-        })
+        }))
     }
 
     /// Returns the rank of this process.

@@ -8,7 +8,7 @@ use super::inter_host::InterHost;
 use super::link::{Device, Link};
 use super::local_address::choose;
 use super::peer_addresses::RemoteAddresses;
-use super::raw_ethernet::{self, refuse};
+use super::raw_ethernet::{self, TrialDevice, refuse};
 use crate::bootstrap::ExchangedText;
 use crate::bootstrap::Launcher;
 use crate::bootstrap::{
@@ -28,7 +28,7 @@ use pombo_netdrivers::udp::{BoundUdp, Udp};
 struct LocalSockets {
     ip: IpAddr,
     /// The UDP socket; `None` if the user requires raw Ethernet.
-    udp: Option<BoundUdp>,
+    udp: Option<Box<BoundUdp>>,
     /// The raw Ethernet device. An error is published to the others: then none of them waits, and all can name the
     /// rank.
     raw: Result<BoundEthernet, Box<JobError>>,
@@ -69,7 +69,7 @@ impl LocalSockets {
         };
         let udp = match info.net {
             Net::Ethernet { .. } => None,
-            _ => Some(Udp::bind(ip)?),
+            _ => Some(Box::new(Udp::bind(ip)?)),
         };
         Ok(LocalSockets {
             ip,
@@ -111,19 +111,17 @@ impl LocalSockets {
         // A rank that requires raw Ethernet has no port: then UDP is for none.
         let complete = all.iter().all(|at| at.frames.port() != 0);
         let required = complete || all.iter().any(|at| at.raw.is_err());
-        let udp = self.udp.filter(|_| required).map(|mut bound| {
-            let mtus = all.iter().map(|at| at.mtu.min(DATAGRAM));
-            bound.shorten(mtus.min().unwrap_or(0));
-            let frames = all.iter().map(|at| at.frames).collect();
-            let mut device = bound.join(info.me, frames)?;
-            device.set_refused_limit(timeout);
-            Ok::<Udp, Box<JobError>>(device)
-        });
-        let mut udp = udp.transpose()?;
+        let mut udp = match self.udp {
+            Some(bound) if required => Some(join_udp(bound, info.me, all, timeout)?),
+            _ => None,
+        };
         let raw = match (self.raw, &mut udp) {
             // This error is more specific than that of the other ranks.
             (Err(error), None) => return Err(error),
-            (raw, udp) => raw_ethernet::join(raw, udp.as_mut(), (info, hosts), all, launcher),
+            (raw, udp) => {
+                let udp = udp.as_deref_mut().map(|udp| udp as &mut dyn TrialDevice);
+                raw_ethernet::join(raw, udp, (info, hosts), all, launcher)
+            }
         };
         // All ranks reach the same decision.
         let (device, description) = match (raw, udp) {
@@ -132,14 +130,14 @@ impl LocalSockets {
                 let by = if self.by_pnet { " by pnet" } else { "" };
                 let why = bulk.map_or("", Bulk::description);
                 let taken = udp.filter(|_| bulk == Some(Bulk::Udp));
-                let bytes = taken.as_ref().map_or(usize::MAX, Udp::mtu);
+                let bytes = taken.as_ref().map_or(usize::MAX, |udp| udp.mtu());
                 let bytes = device.mtu().min(bytes);
                 let description = Description::of(format_args!(
                     "raw Ethernet{by} on {interface}, {bytes} bytes to a frame{why}"
                 ));
                 let device = match taken {
-                    Some(udp) => Device::Both(Box::new(EthernetAndUdp::new(device, udp))),
-                    None => Device::Ethernet(device),
+                    Some(udp) => Device::Both(Box::new(EthernetAndUdp::new(*device, *udp))),
+                    None => Device::Ethernet(*device),
                 };
                 (device, description)
             }
@@ -149,7 +147,7 @@ impl LocalSockets {
                     Net::Auto => Description::of(format_args!("UDP at {}: {why}", self.ip)),
                     _ => Description::of(format_args!("UDP at {}", self.ip)),
                 };
-                (Device::Udp(device), description)
+                (Device::Udp(*device), description)
             }
         };
         let listeners: Vec<_> = all.iter().map(|at| at.listener).collect();
@@ -166,6 +164,22 @@ impl LocalSockets {
         let far = InterHost::new(loss.over(link), failure_detector, place, job)?;
         Ok((far, description))
     }
+}
+
+/// Joins the UDP sockets of all ranks.
+#[inline(never)]
+fn join_udp(
+    mut bound: Box<BoundUdp>,
+    me: Peer,
+    all: &[RemoteAddresses],
+    timeout: u32,
+) -> Result<Box<Udp>, Box<JobError>> {
+    let mtus = all.iter().map(|at| at.mtu.min(DATAGRAM));
+    bound.shorten(mtus.min().unwrap_or(0));
+    let frames = all.iter().map(|at| at.frames).collect();
+    let mut device = Box::new(bound.join(me, frames)?);
+    device.set_refused_limit(timeout);
+    Ok(device)
 }
 
 /// Returns this host's address: that of UDP frames, and that of the connections by which ranks detect dead ones.

@@ -5,18 +5,19 @@ use super::bulk::{Bulk, FAST_LINE, USUAL_FRAME};
 use super::peer_addresses::RemoteAddresses;
 use crate::bootstrap::ExchangedText;
 use crate::bootstrap::Launcher;
-use crate::bootstrap::{JobError, JobInfo, RawUnavailable, read};
+use crate::bootstrap::{JobError, JobInfo, RawUnavailable};
 use crate::host_map::Hosts;
 use crate::settings::{ETHERNET_IO, PNET};
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::IpAddr;
-use pombo_kernel::channel::Arrival;
+use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::{Network, Part, Peer};
 use pombo_netdrivers::Ethernet;
 use pombo_netdrivers::ethernet::{Address, BoundEthernet, FrameAddress, Traffic};
-use pombo_netdrivers::udp::Udp;
+use pombo_netdrivers::wait::now;
+use pombo_transport::ContiguousFrame;
 
 /// Opens a device at the interface of that name, or at the only one with a carrier.
 pub(super) fn open(
@@ -73,16 +74,16 @@ pub(super) fn refuse(rank: usize, why: RawUnavailable) -> Box<JobError> {
 /// it returns what becomes of long messages, if there is UDP for them and raw frames are not longer than usual.
 pub(super) fn join(
     opened: Result<BoundEthernet, Box<JobError>>,
-    mut udp: Option<&mut Udp>,
+    mut udp: Option<&mut dyn TrialDevice>,
     (info, hosts): (&JobInfo, &Hosts),
     all: &[RemoteAddresses],
     launcher: &mut Launcher,
-) -> Result<(Ethernet, Option<Bulk>), Box<JobError>> {
+) -> Result<(Box<Ethernet>, Option<Bulk>), Box<JobError>> {
     let mut addresses: Vec<Address> = Vec::new();
     for (rank, at) in all.iter().enumerate() {
         addresses.push(at.raw.map_err(|why| refuse(rank, why))?);
     }
-    let mut device = opened?.join(&addresses)?;
+    let mut device = Box::new(opened?.join(&addresses)?);
     udp = udp.filter(|_| device.mtu() <= USUAL_FRAME);
     let mut bulk = match udp {
         Some(_) => Bulk::asked()?,
@@ -91,14 +92,14 @@ pub(super) fn join(
     if bulk == Bulk::Udp && device.speed().is_some_and(|speed| speed < FAST_LINE) {
         bulk = Bulk::SlowLine;
     }
-    let others = other_hosts(&device, info.me, hosts);
+    let others = other_hosts(all.len(), info.me, hosts);
     // All have sent before the time starts, and frames that arrive meanwhile are queued: so no rank has to be quick.
-    send_trial(&mut device, &others);
+    device.send_trial(&others);
     if let Some(udp) = &mut udp {
-        send_trial(*udp, &others);
+        udp.send_trial(&others);
     }
     launcher.exchange("pombo-called", &ExchangedText::from("-"))?;
-    let unheard = receive_trials(&mut device, &others, TRIAL);
+    let unheard = receive_trials(&mut *device, &others, TRIAL);
     if let Some(udp) = &mut udp
         && receive_trials(*udp, &others, BULK_TRIAL).is_some()
     {
@@ -109,23 +110,24 @@ pub(super) fn join(
         None => ExchangedText::of(format_args!("{bulk}-")),
         Some(rank) => ExchangedText::of(format_args!("{bulk}{rank}")),
     };
-    let words = read(&launcher.exchange("pombo-heard", &word)?, |_, word| {
+    let mut bulk = Bulk::Udp;
+    for (rank, word) in launcher.exchange("pombo-heard", &word)?.iter().enumerate() {
+        let word = word.as_str();
         let mut rest = word.chars();
-        let bulk = rest.next().and_then(Bulk::of_letter);
-        let bulk = bulk.ok_or_else(|| JobError::card(0, word))?;
-        Ok((bulk, rest.as_str().parse().ok()))
-    })?;
-    for (rank, (_, unheard)) in words.iter().enumerate() {
-        if let Some(unheard) = *unheard {
-            return Err(refuse(rank, RawUnavailable::Unheard { rank: unheard }));
+        let its = rest.next().and_then(Bulk::of_letter);
+        let its = its.ok_or_else(|| JobError::card(rank, word))?;
+        if let Ok(rank_unheard) = rest.as_str().parse() {
+            let why = RawUnavailable::Unheard { rank: rank_unheard };
+            return Err(refuse(rank, why));
+        }
+        if bulk == Bulk::Udp {
+            bulk = its;
         }
     }
     // All of these frames were sent before the exchange, and no rank sends others yet.
-    while device.poll(|_| ()).is_ok_and(|any| any) {}
-    let mut bulks = words.into_iter().map(|(bulk, _)| bulk);
-    let bulk = bulks.find(|bulk| *bulk != Bulk::Udp).unwrap_or(Bulk::Udp);
+    device.drain();
     let bulk = udp.map(|udp| {
-        while udp.poll(|_| ()).is_ok_and(|any| any) {}
+        udp.drain();
         bulk
     });
     Ok((device, bulk))
@@ -139,42 +141,73 @@ const BULK_TRIAL: u64 = 200_000_000;
 const ROUND: u64 = 20_000_000;
 const ROUNDS: u64 = 3;
 
-/// Returns the ranks of other hosts.
-fn other_hosts(device: &Ethernet, me: Peer, hosts: &Hosts) -> Vec<Peer> {
-    let peers = (0..device.peers()).map(|peer| Peer(peer as u16));
-    let is_far = |peer: &Peer| !hosts.share_host(me, *peer);
-    peers.filter(is_far).collect()
+/// A device as its trial needs it: an object, so that the trial exists once.
+pub(super) trait TrialDevice {
+    /// Sends a frame of the largest size to each of them, so that a switch that does not carry it is detected now.
+    fn send_trial(&mut self, others: &[Peer]);
+
+    /// Tells the sources of what has arrived. Returns whether anything has.
+    fn hear(&mut self, from: &mut dyn FnMut(Peer)) -> Result<bool, ChannelError>;
+
+    /// Waits as [`Network::wait`].
+    fn wait_until(&mut self, idle: u32, until: u64);
+
+    /// Drops what has arrived.
+    fn drain(&mut self) {
+        while self.hear(&mut |_| ()).is_ok_and(|any| any) {}
+    }
 }
 
-/// Sends a frame of the largest size to each of them, so that a switch that does not carry it is detected now.
-fn send_trial(device: &mut impl Network, others: &[Peer]) {
-    let longest = vec![b'?'; device.mtu()];
-    for peer in others {
-        // A frame that is not sent counts as lost.
-        let _ = device.transmit(*peer, &[Part::Bytes(&longest)]);
+impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> TrialDevice for N {
+    fn send_trial(&mut self, others: &[Peer]) {
+        let longest = vec![b'?'; self.mtu()];
+        for peer in others {
+            // A frame that is not sent counts as lost.
+            let _ = self.transmit(*peer, &[Part::Bytes(&longest)]);
+        }
     }
+
+    fn hear(&mut self, from: &mut dyn FnMut(Peer)) -> Result<bool, ChannelError> {
+        // As an object, by which the device is polled later, too.
+        let mut each = |frame: ContiguousFrame<'_>| from(frame.from());
+        let each: &mut dyn FnMut(ContiguousFrame<'_>) = &mut each;
+        self.poll(each)
+    }
+
+    fn wait_until(&mut self, idle: u32, until: u64) {
+        let _ = self.wait(idle, until);
+    }
+}
+
+/// Returns the ranks of other hosts.
+fn other_hosts(ranks: usize, me: Peer, hosts: &Hosts) -> Vec<Peer> {
+    let mut others = Vec::new();
+    for peer in (0..ranks as u16).map(Peer) {
+        if !hosts.share_host(me, peer) {
+            others.push(peer);
+        }
+    }
+    others
 }
 
 /// Waits `trial` nanoseconds at most for a frame of each of them, and goes on sending meanwhile. Returns the first rank
 /// that was not received.
-fn receive_trials(device: &mut impl Network, others: &[Peer], trial: u64) -> Option<usize> {
-    let (begin, mut missing) = (device.now(), others.to_vec());
+fn receive_trials(device: &mut dyn TrialDevice, others: &[Peer], trial: u64) -> Option<usize> {
+    let (begin, mut missing) = (now(), others.to_vec());
     let (mut rounds, mut idle) = (0, 0);
     loop {
-        let now = device.now();
+        let now = now();
         if now >= begin + rounds * ROUND || missing.is_empty() {
             rounds += 1;
-            send_trial(device, others);
+            device.send_trial(others);
         }
-        let came = device.poll(|frame| {
-            missing.retain(|peer| *peer != frame.from());
-        });
+        let came = device.hear(&mut |from| missing.retain(|peer| *peer != from));
         // The time-out counts only when no frame waits to be read any more.
         let over = came.is_err() || came == Ok(false) && now >= begin + trial;
         if missing.is_empty() && rounds >= ROUNDS || over {
             return missing.first().map(|peer| peer.index());
         }
         idle = if came == Ok(true) { 0 } else { idle + 1 };
-        let _ = device.wait(idle, begin + rounds * ROUND);
+        device.wait_until(idle, begin + rounds * ROUND);
     }
 }
