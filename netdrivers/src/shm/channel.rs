@@ -3,7 +3,9 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet};
+use pombo_kernel::channel::{
+    ArrivalHandler, Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet,
+};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
@@ -16,7 +18,9 @@ use super::layout::{FRAME_LIMIT, MAX_RANKS};
 use super::membership::Membership;
 use super::pid_monitor;
 use super::questions::Question;
-use super::received_frame::{ClosureHandler, EventHandler, Frame, FrameHandlerAdapter};
+use super::received_frame::{
+    ClosureHandler, EventHandler, Frame, FrameHandlerAdapter, ObjectHandler,
+};
 use super::ring::RingError;
 use super::segment::{RankState, Segment};
 use super::single_copy::PendingReads;
@@ -364,7 +368,12 @@ impl Channel for Shm {
 
     #[inline]
     fn poll(&mut self, f: impl FnMut(Event<Frame<'_>>)) -> Result<bool, ChannelError> {
-        self.poll_connections(&mut ClosureHandler(f))
+        self.poll_object(&mut ClosureHandler(f))
+    }
+
+    #[inline(never)]
+    fn poll_object(&mut self, handler: &mut dyn ArrivalHandler<Shm>) -> Result<bool, ChannelError> {
+        self.poll_connections(&mut ObjectHandler(handler))
     }
 
     #[inline(always)]

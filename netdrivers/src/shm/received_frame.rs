@@ -1,6 +1,6 @@
 //! A frame as `Shm` hands it out: in place in a ring, its payload there too or still with its sender.
 
-use pombo_kernel::channel::{Arrival, CopyTarget, Event, FrameHandler};
+use pombo_kernel::channel::{Arrival, ArrivalHandler, Channel, CopyTarget, Event, FrameHandler};
 use pombo_kernel::header::Peer;
 
 use super::cma::RemoteBuffer;
@@ -67,17 +67,10 @@ pub(super) trait EventHandler {
     fn handle(&mut self, event: Event<Frame<'_>>);
 
     /// Handles a frame as [`FrameHandler::take`].
-    #[inline(always)]
-    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
-        let _ = (from, frame);
-        false
-    }
+    fn take(&mut self, from: Peer, frame: &[u8]) -> bool;
 
     /// Returns whether the poll may end, as [`FrameHandler::is_satisfied`].
-    #[inline(always)]
-    fn is_satisfied(&self) -> bool {
-        false
-    }
+    fn is_satisfied(&self) -> bool;
 }
 
 /// Passes events to a closure.
@@ -86,10 +79,40 @@ pub(super) struct ClosureHandler<F>(pub(super) F);
 /// Passes events to a handler of the kernel.
 pub(super) struct FrameHandlerAdapter<'a, T>(pub(super) &'a mut T);
 
-impl<F: FnMut(Event<Frame<'_>>)> EventHandler for ClosureHandler<F> {
-    #[inline]
+/// Passes events to an object.
+pub(super) struct ObjectHandler<'a, L>(pub(super) &'a mut dyn ArrivalHandler<L>);
+
+impl<L, F> ArrivalHandler<L> for ClosureHandler<F>
+where
+    L: for<'a> Channel<Arrival<'a> = Frame<'a>>,
+    F: FnMut(Event<Frame<'_>>),
+{
     fn handle(&mut self, event: Event<Frame<'_>>) {
         (self.0)(event);
+    }
+
+    fn take(&mut self, _: Peer, _: &[u8]) -> bool {
+        false
+    }
+
+    fn is_satisfied(&self) -> bool {
+        false
+    }
+}
+
+impl<L: for<'a> Channel<Arrival<'a> = Frame<'a>>> EventHandler for ObjectHandler<'_, L> {
+    fn handle(&mut self, event: Event<Frame<'_>>) {
+        self.0.handle(event);
+    }
+
+    #[inline(always)]
+    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
+        FAST_PATHS && self.0.take(from, frame)
+    }
+
+    #[inline(always)]
+    fn is_satisfied(&self) -> bool {
+        self.0.is_satisfied()
     }
 }
 
