@@ -137,10 +137,11 @@ pub(crate) fn read<T>(
     words: &[ExchangedText],
     read: impl Fn(usize, &str) -> Result<T, Box<JobError>>,
 ) -> Result<Vec<T>, Box<JobError>> {
-    let words = words.iter().enumerate();
-    words
-        .map(|(rank, word)| read(rank, word.as_str()))
-        .collect()
+    let mut all = Vec::new();
+    for (rank, word) in words.iter().enumerate() {
+        all.push(read(rank, word.as_str())?);
+    }
+    Ok(all)
 }
 
 /// Shares memory with the ranks of this host.

@@ -120,8 +120,11 @@ impl Pmi {
         let key = |rank: usize| ExchangedText::of(format_args!("{name}-{rank}"));
         self.put(key(self.rank).as_str(), own.as_str())?;
         self.barrier()?;
-        let ranks = 0..self.size;
-        ranks.map(|rank| self.get(key(rank).as_str())).collect()
+        let mut all = Vec::new();
+        for rank in 0..self.size {
+            all.push(self.get(key(rank).as_str())?);
+        }
+        Ok(all)
     }
 
     /// Tells the launcher that this rank leaves regularly.

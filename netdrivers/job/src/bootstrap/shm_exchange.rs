@@ -6,7 +6,7 @@ use super::launcher_text::ExchangedText;
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
-use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Event};
 use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::shm::Shm;
 
@@ -40,20 +40,19 @@ impl ShmExchange {
         while self.received.iter().any(Vec::is_empty) {
             self.progress(&mut idle)?;
         }
-        Ok(self
-            .received
-            .iter_mut()
-            .map(|received| received.remove(0))
-            .collect())
+        let mut all = Vec::new();
+        for received in &mut self.received {
+            all.push(received.remove(0));
+        }
+        Ok(all)
     }
 
     fn send(&mut self, to: Peer, word: &[u8]) -> Result<(), Box<JobError>> {
         let (parts, mut idle) = ([Part::Bytes(word)], 0);
         loop {
-            match self.shm.try_send(to, Cookie::COPY, &parts) {
-                Ok(_) => return Ok(()),
+            match self.shm.send_slowly(to, &parts) {
                 Err(ChannelError::Full) => self.progress(&mut idle)?,
-                Err(error) => return Err(wrong(error)),
+                sent => return sent.map_err(wrong),
             }
         }
     }
