@@ -304,18 +304,18 @@ impl From<ShmError> for Box<JobError> {
 }
 
 #[cfg(feature = "hosts")]
-impl From<EthernetError> for Box<JobError> {
+impl From<Box<EthernetError>> for Box<JobError> {
     #[cold]
-    fn from(error: EthernetError) -> Self {
-        Box::new(JobError::Ethernet(Box::new(error)))
+    fn from(error: Box<EthernetError>) -> Self {
+        Box::new(JobError::Ethernet(error))
     }
 }
 
 #[cfg(feature = "hosts")]
-impl From<UdpError> for Box<JobError> {
+impl From<Box<UdpError>> for Box<JobError> {
     #[cold]
-    fn from(error: UdpError) -> Self {
-        Box::new(JobError::Udp(Box::new(error)))
+    fn from(error: Box<UdpError>) -> Self {
+        Box::new(JobError::Udp(error))
     }
 }
 
