@@ -70,15 +70,6 @@ pub trait Channel: 'static {
     /// types of its parts.
     fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError>;
 
-    /// Polls as [`Channel::poll_with`], for a handler that is an object: what polls a channel for several handlers is
-    /// compiled once. A channel that has no use for [`ArrivalHandler::take`] leaves it at this.
-    fn poll_object(&mut self, handler: &mut dyn ArrivalHandler<Self>) -> Result<bool, ChannelError>
-    where
-        Self: Sized,
-    {
-        self.poll(|event| handler.handle(event))
-    }
-
     /// Waits after polling has found nothing `idle` times in a row (0, 1, 2, ...). May spin, yield, or sleep until a
     /// frame may have arrived or a full queue may have room, but does not sleep at 0 and 1: the caller may just have
     /// been busy. An early return is always allowed.
@@ -123,18 +114,6 @@ pub trait FrameHandler {
     fn is_satisfied(&self) -> bool {
         false
     }
-}
-
-/// Handles the events of one channel, as an object; the methods are those of [`FrameHandler`].
-pub trait ArrivalHandler<L: Channel> {
-    /// Handles one event.
-    fn handle(&mut self, event: Event<L::Arrival<'_>>);
-
-    /// Handles a contiguous frame, or returns false.
-    fn take(&mut self, from: Peer, frame: &[u8]) -> bool;
-
-    /// Returns whether the handler has what its caller waits for.
-    fn is_satisfied(&self) -> bool;
 }
 
 /// The least frame length in bytes that every channel carries, and hands out contiguously.

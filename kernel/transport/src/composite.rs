@@ -15,8 +15,8 @@ use core::marker::PhantomData;
 use pombo_kernel::Error;
 use pombo_kernel::aspect::{Cap, Capacity, Slice, Static, Storage};
 use pombo_kernel::channel::{
-    Arrival, ArrivalHandler, Channel, ChannelError, Cookie, CopyTarget, Event, FrameHandler,
-    SHORT_SLEEP, Sent, WaitSet,
+    Arrival, Channel, ChannelError, Cookie, CopyTarget, Event, FrameHandler, SHORT_SLEEP, Sent,
+    WaitSet,
 };
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
@@ -199,15 +199,14 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
         })
     }
 
-    /// Polls both channels, for a handler of any type. Jobs on several hosts have one function that polls the local channel
-    /// for all handlers.
+    /// Polls both channels, for a handler of any type.
     #[inline(never)]
     fn poll_both<A: Channel>(
         &mut self,
         local: &mut A,
         handler: &mut impl FrameHandler,
     ) -> Result<bool, ChannelError> {
-        let any = local.poll_object(&mut LocalHandler {
+        let any = local.poll_with(&mut LocalHandler {
             handler: &mut *handler,
             members: self.members.as_ref(),
             remote: PhantomData::<fn() -> B>,
@@ -426,16 +425,19 @@ struct LocalHandler<'a, T, B> {
     remote: PhantomData<fn() -> B>,
 }
 
-impl<T: FrameHandler, A: Channel, B: Channel> ArrivalHandler<A> for LocalHandler<'_, T, B> {
-    fn handle(&mut self, event: Event<A::Arrival<'_>>) {
-        let event: Event<Either<_, B::Arrival<'_>>> = with_global_number(event, self.members);
+impl<T: FrameHandler, B: Channel> FrameHandler for LocalHandler<'_, T, B> {
+    #[inline]
+    fn handle<A: Arrival>(&mut self, event: Event<A>) {
+        let event: Event<Either<A, B::Arrival<'_>>> = with_global_number(event, self.members);
         self.handler.handle(event);
     }
 
+    #[inline(always)]
     fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
         self.handler.take(peer_of(from, self.members), frame)
     }
 
+    #[inline(always)]
     fn is_satisfied(&self) -> bool {
         self.handler.is_satisfied()
     }

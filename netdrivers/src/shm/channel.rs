@@ -3,9 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
-use pombo_kernel::channel::{
-    ArrivalHandler, Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet,
-};
+use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
@@ -18,9 +16,7 @@ use super::layout::{FRAME_LIMIT, MAX_RANKS};
 use super::membership::Membership;
 use super::pid_monitor;
 use super::questions::Question;
-use super::received_frame::{
-    ClosureHandler, EventHandler, Frame, FrameHandlerAdapter, ObjectHandler,
-};
+use super::received_frame::{ClosureHandler, EventHandler, Frame, FrameHandlerAdapter};
 use super::ring::RingError;
 use super::segment::{RankState, Segment};
 use super::single_copy::PendingReads;
@@ -368,12 +364,7 @@ impl Channel for Shm {
 
     #[inline]
     fn poll(&mut self, f: impl FnMut(Event<Frame<'_>>)) -> Result<bool, ChannelError> {
-        self.poll_object(&mut ClosureHandler(f))
-    }
-
-    #[inline(never)]
-    fn poll_object(&mut self, handler: &mut dyn ArrivalHandler<Shm>) -> Result<bool, ChannelError> {
-        self.poll_connections(&mut ObjectHandler(handler))
+        self.poll_connections(&mut ClosureHandler(f))
     }
 
     #[inline(always)]

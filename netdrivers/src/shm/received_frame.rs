@@ -1,6 +1,6 @@
 //! A frame as `Shm` hands it out: in place in a ring, its payload there too or still with its sender.
 
-use pombo_kernel::channel::{Arrival, ArrivalHandler, Channel, CopyTarget, Event, FrameHandler};
+use pombo_kernel::channel::{Arrival, CopyTarget, Event, FrameHandler};
 use pombo_kernel::header::Peer;
 
 use super::cma::RemoteBuffer;
@@ -67,10 +67,17 @@ pub(super) trait EventHandler {
     fn handle(&mut self, event: Event<Frame<'_>>);
 
     /// Handles a frame as [`FrameHandler::take`].
-    fn take(&mut self, from: Peer, frame: &[u8]) -> bool;
+    #[inline(always)]
+    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
+        let _ = (from, frame);
+        false
+    }
 
     /// Returns whether the poll may end, as [`FrameHandler::is_satisfied`].
-    fn is_satisfied(&self) -> bool;
+    #[inline(always)]
+    fn is_satisfied(&self) -> bool {
+        false
+    }
 }
 
 /// Passes events to a closure.
@@ -79,40 +86,10 @@ pub(super) struct ClosureHandler<F>(pub(super) F);
 /// Passes events to a handler of the kernel.
 pub(super) struct FrameHandlerAdapter<'a, T>(pub(super) &'a mut T);
 
-/// Passes events to an object.
-pub(super) struct ObjectHandler<'a, L>(pub(super) &'a mut dyn ArrivalHandler<L>);
-
-impl<L, F> ArrivalHandler<L> for ClosureHandler<F>
-where
-    L: for<'a> Channel<Arrival<'a> = Frame<'a>>,
-    F: FnMut(Event<Frame<'_>>),
-{
+impl<F: FnMut(Event<Frame<'_>>)> EventHandler for ClosureHandler<F> {
+    #[inline]
     fn handle(&mut self, event: Event<Frame<'_>>) {
         (self.0)(event);
-    }
-
-    fn take(&mut self, _: Peer, _: &[u8]) -> bool {
-        false
-    }
-
-    fn is_satisfied(&self) -> bool {
-        false
-    }
-}
-
-impl<L: for<'a> Channel<Arrival<'a> = Frame<'a>>> EventHandler for ObjectHandler<'_, L> {
-    fn handle(&mut self, event: Event<Frame<'_>>) {
-        self.0.handle(event);
-    }
-
-    #[inline(always)]
-    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
-        FAST_PATHS && self.0.take(from, frame)
-    }
-
-    #[inline(always)]
-    fn is_satisfied(&self) -> bool {
-        self.0.is_satisfied()
     }
 }
 

@@ -2,8 +2,7 @@
 //! end in time.
 
 use pombo_kernel::channel::{
-    Arrival, ArrivalHandler, Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet,
-    WithWaitPolicy,
+    Arrival, Channel, ChannelError, Cookie, Event, FrameHandler, Sent, WaitSet, WithWaitPolicy,
 };
 use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::Loopback;
@@ -19,13 +18,6 @@ impl Channel for Leaf {
     pombo_kernel::forward_channel! { 0: me, peers, limit, supports_single_copy, try_send, set_corked, poll, now }
 
     fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
-        self.poll_object(&mut Object(handler))
-    }
-
-    fn poll_object(
-        &mut self,
-        handler: &mut dyn ArrivalHandler<Self>,
-    ) -> Result<bool, ChannelError> {
         self.0.poll(|event| match event {
             Event::Arrival(frame) => {
                 let bytes = frame.head(frame.len()).expect("in one piece");
@@ -54,23 +46,6 @@ impl Channel for Leaf {
     fn wait_with(&mut self, _idle: u32, _other: WaitSet) -> Result<(), ChannelError> {
         self.1.push("wait_with");
         Ok(())
-    }
-}
-
-/// A handler of arrivals of every type, as an object.
-struct Object<'a, T>(&'a mut T);
-
-impl<T: FrameHandler> ArrivalHandler<Leaf> for Object<'_, T> {
-    fn handle(&mut self, event: Event<<Leaf as Channel>::Arrival<'_>>) {
-        self.0.handle(event);
-    }
-
-    fn take(&mut self, from: Peer, frame: &[u8]) -> bool {
-        self.0.take(from, frame)
-    }
-
-    fn is_satisfied(&self) -> bool {
-        self.0.is_satisfied()
     }
 }
 
