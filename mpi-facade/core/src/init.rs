@@ -13,6 +13,7 @@ use crate::runtime::progress_thread;
 use crate::runtime::world::{self, CommError, World};
 use crate::settings;
 use crate::world_barrier::world_barrier;
+use alloc::boxed::Box;
 use core::ffi::c_int;
 #[cfg(feature = "diagnostics")]
 use pombo_job::Traffic;
@@ -66,7 +67,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
 }
 
 /// Reads the limits of the kernel. Refuses places for processes that join later.
-fn read_limits(limits: &mut Limits) -> Result<(), JobError> {
+fn read_limits(limits: &mut Limits) -> Result<(), Box<JobError>> {
     if spare_places() > 0 {
         let must = "0 in an MPI program, whose world cannot grow: start the job without --spare";
         return Err(SPARE.must_be(must));
@@ -83,7 +84,7 @@ fn read_limits(limits: &mut Limits) -> Result<(), JobError> {
 /// Sets the channel as the environment tells; returns whether blocking receives go without the queues. It is apart from
 /// [`init`], which would drop the channel for each variable.
 #[inline(never)]
-fn configure(channel: &mut JobChannel) -> Result<bool, JobError> {
+fn configure(channel: &mut JobChannel) -> Result<bool, Box<JobError>> {
     // Who lacks the fast paths has nothing to switch off.
     if !FAST_PATHS {
         return Ok(false);
@@ -99,7 +100,7 @@ fn configure(channel: &mut JobChannel) -> Result<bool, JobError> {
 }
 
 /// Checks all variables of this process. Without diagnostics only those that are read are checked, as they are read.
-fn checked_settings() -> Result<(), JobError> {
+fn checked_settings() -> Result<(), Box<JobError>> {
     #[cfg(feature = "diagnostics")]
     return settings::check_all();
     #[cfg(not(feature = "diagnostics"))]

@@ -14,6 +14,8 @@ pub use table::{
 };
 
 use crate::collective::{self, Selection};
+#[cfg(feature = "diagnostics")]
+use alloc::boxed::Box;
 #[cfg(any(feature = "diagnostics", test))]
 use pombo_job::JobError;
 use pombo_job::settings::{self, Variable, Verdict};
@@ -61,14 +63,14 @@ pub fn check(tables: &[&'static [&'static Variable]], name: &str, value: Option<
 /// Checks the variables of this process; returns the first invalid one. The first rank reports unknown variables, if no
 /// launcher has.
 #[cfg(feature = "diagnostics")]
-pub(crate) fn check_all() -> Result<(), JobError> {
+pub(crate) fn check_all() -> Result<(), Box<JobError>> {
     settings::check_all(|name, value| check(&TABLES, name, value))?;
     check_built_in(collective::BUILT_IN_TIMES)
 }
 
 /// Checks the times of messages that the library was built with.
 #[cfg(any(feature = "diagnostics", test))]
-fn check_built_in(times: Option<&'static str>) -> Result<(), JobError> {
+fn check_built_in(times: Option<&'static str>) -> Result<(), Box<JobError>> {
     match times {
         Some(text) if !(NETWORK_TIMES.values.fits)(text) => Err(JobError::variable(
             NETWORK_TIMES.name,

@@ -4,12 +4,13 @@ use crate::bootstrap::JobError;
 #[cfg(feature = "launchers")]
 use crate::settings::Values;
 use crate::settings::whole as number_in;
+use alloc::boxed::Box;
 use core::ffi::{CStr, c_char};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Reads a variable that holds a number.
 #[cfg(feature = "launchers")]
-pub(crate) fn number(name: &'static CStr) -> Result<Option<usize>, JobError> {
+pub(crate) fn number(name: &'static CStr) -> Result<Option<usize>, Box<JobError>> {
     whole(name).map_err(|NotANumber| wrong(name, Values::NUMBER.must))
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static CStr)> {
 }
 
 /// Returns the error of a variable with an invalid value.
-pub(crate) fn wrong(name: &'static CStr, must: &'static str) -> JobError {
+pub(crate) fn wrong(name: &'static CStr, must: &'static str) -> Box<JobError> {
     JobError::variable(name, must, variable(name))
 }
 
@@ -72,7 +73,7 @@ pub(crate) fn wrong(name: &'static CStr, must: &'static str) -> JobError {
 ///
 /// # Errors
 /// [`JobError::System`] if the system has none.
-pub fn random<const N: usize>() -> Result<[u8; N], JobError> {
+pub fn random<const N: usize>() -> Result<[u8; N], Box<JobError>> {
     let mut bytes = [0; N];
     let got = getrandom(&mut bytes, GetRandomFlags::empty());
     // The call returns so few bytes at once or fails.

@@ -21,6 +21,7 @@ use crate::bootstrap::{JobError, excerpt, rank};
 use crate::environment;
 use crate::fixed_string::text;
 use crate::log::{self, LogLine};
+use alloc::boxed::Box;
 use core::ffi::CStr;
 
 /// Returns the number of places of this job for processes that join it while it runs: they are its last ranks.
@@ -83,7 +84,7 @@ const OF_TESTS: &str = "POMBO_TEST_";
 ///
 /// # Errors
 /// [`JobError::Variable`] or [`JobError::Renamed`]: the first invalid variable.
-pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), JobError> {
+pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), Box<JobError>> {
     let warns = rank() == 0 && environment::variable(SHM_FD.name).is_none();
     for (name, value) in environment::all() {
         match judge(name, value.to_str().ok()) {
@@ -91,7 +92,9 @@ pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), Jo
             Verdict::Wrong { name, must } => {
                 return Err(JobError::variable(name, must, Some(value)));
             }
-            Verdict::Renamed { name, now } => return Err(JobError::Renamed { name, now }),
+            Verdict::Renamed { name, now } => {
+                return Err(Box::new(JobError::Renamed { name, now }));
+            }
             Verdict::Unknown if warns => log::error(&unknown(name)),
             Verdict::Unknown => {}
         }
@@ -103,7 +106,7 @@ pub fn check_all(judge: impl Fn(&str, Option<&str>) -> Verdict) -> Result<(), Jo
 ///
 /// # Errors
 /// [`JobError::Variable`]: the first invalid variable.
-pub fn check_own() -> Result<(), JobError> {
+pub fn check_own() -> Result<(), Box<JobError>> {
     check_all(
         |name, value| match check(&[VARIABLES], core::iter::empty(), name, value) {
             Verdict::Unknown => Verdict::Fine,

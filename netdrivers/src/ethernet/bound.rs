@@ -12,6 +12,7 @@ use super::privileged_helper;
 use super::socket::Socket;
 use super::table::PeerTable;
 use crate::ethernet_frame::{FrameAddress, MIN_INTERFACE_MTU, POMBO_HEADER_LEN};
+use alloc::boxed::Box;
 
 /// A peer with an address, which does not know the others yet. Frames that arrive meanwhile wait.
 pub struct BoundEthernet<L: FrameIo = SelectedIo> {
@@ -30,7 +31,10 @@ impl Ethernet {
     ///
     /// # Errors
     /// [`EthernetError::NotPermitted`] if the process has no right to do so, or another [`EthernetError`].
-    pub fn open(name: &str, frame_address: FrameAddress) -> Result<BoundEthernet, EthernetError> {
+    pub fn open(
+        name: &str,
+        frame_address: FrameAddress,
+    ) -> Result<BoundEthernet, Box<EthernetError>> {
         BoundEthernet::new(name, frame_address, |socket, interfaces, mtu| {
             let (_, queue) = socket.buffer_sizes()?;
             AfPacket::new(socket, interfaces, mtu, queue)
@@ -47,7 +51,7 @@ impl Ethernet {
     pub fn open_pnet(
         name: &str,
         frame_address: FrameAddress,
-    ) -> Result<BoundEthernet, EthernetError> {
+    ) -> Result<BoundEthernet, Box<EthernetError>> {
         let at = interface::find(name)?;
         BoundEthernet::new(name, frame_address, |out, interfaces, mtu| {
             let local = privileged_helper::open_socket(frame_address, &at, interfaces[1])?;
@@ -60,15 +64,15 @@ impl<L: FrameIo> BoundEthernet<L> {
     fn new<T: Into<L>>(
         name: &str,
         frame_address: FrameAddress,
-        io: impl FnOnce(Socket, [i32; 2], usize) -> Result<T, EthernetError>,
-    ) -> Result<Self, EthernetError> {
+        io: impl FnOnce(Socket, [i32; 2], usize) -> Result<T, Box<EthernetError>>,
+    ) -> Result<Self, Box<EthernetError>> {
         let interface = interface::find(name)?;
         let (own, loopback) = interface::loopback()?;
         let socket = privileged_helper::open_socket(frame_address, &interface, own)?;
         let mtu = interface::mtu(socket.fd(), &interface.name)?;
         if mtu < MIN_INTERFACE_MTU {
             let interface = interface.name;
-            return Err(EthernetError::Mtu { interface, mtu });
+            return Err(Box::new(EthernetError::Mtu { interface, mtu }));
         }
         Ok(BoundEthernet {
             io: io(socket, [interface.index, own], mtu)?.into(),
@@ -107,11 +111,11 @@ impl<L: FrameIo> BoundEthernet<L> {
     ///
     /// # Errors
     /// The table is invalid, or the loopback interface is needed and down: see [`EthernetError`].
-    pub fn join(self, addresses: &[Address]) -> Result<Ethernet<L>, EthernetError> {
+    pub fn join(self, addresses: &[Address]) -> Result<Ethernet<L>, Box<EthernetError>> {
         let table = PeerTable::new(self.frame_address.peer, self.address, addresses)?;
         let (name, mtu) = (self.interface.name, max_frame(table.mtu));
         match table.local > 1 && !self.loopback {
-            true => Err(EthernetError::LoopbackDown),
+            true => Err(Box::new(EthernetError::LoopbackDown)),
             false => {
                 let interface = (name, self.address.mtu as usize);
                 Ok(Ethernet::new(

@@ -2,6 +2,7 @@
 
 use super::address::Address;
 use crate::Errno;
+use alloc::boxed::Box;
 use alloc::string::String;
 use pombo_kernel::text::{ToText, WriteText, fill};
 
@@ -169,17 +170,24 @@ impl ToText for EthernetError {
 
 impl core::error::Error for EthernetError {}
 
+/// The functions of this driver return errors in boxes, as each of their callers has a copy of what moves one.
+impl From<Box<EthernetError>> for EthernetError {
+    fn from(error: Box<EthernetError>) -> Self {
+        *error
+    }
+}
+
 impl EthernetError {
     /// Returns the error of a system call.
-    pub(super) fn failed<E: Into<Errno>>(call: &'static str) -> impl Fn(E) -> Self {
+    pub(super) fn failed<E: Into<Errno>>(call: &'static str) -> impl Fn(E) -> Box<Self> {
         move |error| {
             let Errno(errno) = error.into();
-            EthernetError::System { call, errno }
+            Box::new(EthernetError::System { call, errno })
         }
     }
 
     /// Converts the result of a system call.
-    pub(super) fn check(result: i32, call: &'static str) -> Result<i32, Self> {
+    pub(super) fn check(result: i32, call: &'static str) -> Result<i32, Box<Self>> {
         Errno::check(result).map_err(Self::failed(call))
     }
 }

@@ -6,6 +6,7 @@ use super::send_queue_limit::Pace;
 use super::socket::Socket;
 use crate::ethernet_frame::{HEADER_LEN, HeaderBytes};
 use crate::udp::iovec::IoVecs;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pombo_kernel::channel::ChannelError;
 use pombo_kernel::memory::Part;
@@ -56,7 +57,7 @@ impl AfPacket {
         interfaces: [i32; 2],
         mtu: usize,
         queue: usize,
-    ) -> Result<Self, EthernetError> {
+    ) -> Result<Self, Box<EthernetError>> {
         Ok(AfPacket {
             pace: Pace::new(&socket, mtu, queue),
             ring: RxRing::new(&socket, mtu)?,

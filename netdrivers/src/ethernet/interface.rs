@@ -1,5 +1,6 @@
 //! The Ethernet interfaces of this host: a launcher selects one by name or takes the one with a link.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -27,13 +28,13 @@ pub struct Interface {
 ///
 /// # Errors
 /// [`EthernetError::System`].
-pub fn interfaces() -> Result<Vec<Interface>, EthernetError> {
+pub fn interfaces() -> Result<Vec<Interface>, Box<EthernetError>> {
     let all = interfaces::list().map_err(EthernetError::failed("getifaddrs"))?;
     Ok(all.into_iter().filter_map(read).collect())
 }
 
 /// Returns the interface of that name, or with "" the only one with a link.
-pub(super) fn find(name: &str) -> Result<Interface, EthernetError> {
+pub(super) fn find(name: &str) -> Result<Interface, Box<EthernetError>> {
     let mut all = interfaces()?.into_iter();
     if name.is_empty() {
         return choose(all.collect());
@@ -42,16 +43,16 @@ pub(super) fn find(name: &str) -> Result<Interface, EthernetError> {
     let found = all.find(|one| one.name == name).ok_or_else(missing)?;
     match found.mac {
         Some(_) => Ok(found),
-        None => Err(EthernetError::NotEthernet {
+        None => Err(Box::new(EthernetError::NotEthernet {
             interface: found.name,
-        }),
+        })),
     }
 }
 
-fn choose(mut all: Vec<Interface>) -> Result<Interface, EthernetError> {
+fn choose(mut all: Vec<Interface>) -> Result<Interface, Box<EthernetError>> {
     all.retain(|one| one.running && !one.loopback && one.mac.is_some());
     match all.len() {
-        0 => Err(EthernetError::NoLink),
+        0 => Err(Box::new(EthernetError::NoLink)),
         1 => Ok(all.remove(0)),
         _ => {
             let mut names = String::new();
@@ -59,20 +60,20 @@ fn choose(mut all: Vec<Interface>) -> Result<Interface, EthernetError> {
                 names.push_str(if number > 0 { ", " } else { "" });
                 names.push_str(&one.name);
             }
-            Err(EthernetError::AmbiguousInterface { names })
+            Err(Box::new(EthernetError::AmbiguousInterface { names }))
         }
     }
 }
 
 /// Returns the index of the loopback interface, and whether it is up.
-pub(super) fn loopback() -> Result<(i32, bool), EthernetError> {
+pub(super) fn loopback() -> Result<(i32, bool), Box<EthernetError>> {
     let own = interfaces()?.into_iter().find(|one| one.loopback);
-    let own = own.ok_or(EthernetError::LoopbackDown)?;
+    let own = own.ok_or_else(|| Box::new(EthernetError::LoopbackDown))?;
     Ok((own.index, own.running))
 }
 
 /// Returns the present MTU of the interface of that name. Any socket may be used.
-pub(super) fn mtu(socket: i32, name: &str) -> Result<usize, EthernetError> {
+pub(super) fn mtu(socket: i32, name: &str) -> Result<usize, Box<EthernetError>> {
     interfaces::mtu(socket, name).map_err(EthernetError::failed("ioctl"))
 }
 
@@ -121,11 +122,14 @@ mod tests {
         let tunnel = interface("t", true, false, false);
         let choose = |list: &[&Interface]| choose(list.iter().copied().cloned().collect());
         assert_eq!(choose(&[&lo, &down, &b, &tunnel]), Ok(b.clone()));
-        assert_eq!(choose(&[&lo, &down, &tunnel]), Err(EthernetError::NoLink));
+        assert_eq!(
+            choose(&[&lo, &down, &tunnel]),
+            Err(Box::new(EthernetError::NoLink))
+        );
         let names = "b, c".into();
         assert_eq!(
             choose(&[&b, &lo, &c]),
-            Err(EthernetError::AmbiguousInterface { names })
+            Err(Box::new(EthernetError::AmbiguousInterface { names }))
         );
     }
 
@@ -136,9 +140,14 @@ mod tests {
         let name = "no-such-one";
         assert_eq!(
             find(name),
-            Err(EthernetError::NoSuchInterface { name: name.into() })
+            Err(Box::new(EthernetError::NoSuchInterface {
+                name: name.into()
+            }))
         );
         let interface = "lo".into();
-        assert_eq!(find("lo"), Err(EthernetError::NotEthernet { interface }));
+        assert_eq!(
+            find("lo"),
+            Err(Box::new(EthernetError::NotEthernet { interface }))
+        );
     }
 }

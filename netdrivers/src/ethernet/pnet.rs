@@ -38,7 +38,7 @@ impl Pnet {
         [out, local]: [Socket; 2],
         [interface, loopback]: [i32; 2],
         mtu: usize,
-    ) -> Result<Self, EthernetError> {
+    ) -> Result<Self, Box<EthernetError>> {
         let (granted, _) = out.buffer_sizes()?;
         Ok(Pnet {
             sockets: [
@@ -52,7 +52,7 @@ impl Pnet {
 }
 
 impl PnetSocket {
-    fn new(socket: Socket, index: i32, mtu: usize) -> Result<Self, EthernetError> {
+    fn new(socket: Socket, index: i32, mtu: usize) -> Result<Self, Box<EthernetError>> {
         let watched = socket.try_clone()?;
         let failed = |error: Error| EthernetError::System {
             call: "pnet",

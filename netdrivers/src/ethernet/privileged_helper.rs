@@ -5,6 +5,7 @@
 //! changed; the caller chooses the address and the job. The socket can send anything over any interface: the system has
 //! no filter for outgoing frames.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_char};
 use core::mem::{MaybeUninit, zeroed};
@@ -40,13 +41,16 @@ pub(super) fn open_socket(
     frame_address: FrameAddress,
     interface: &Interface,
     loopback: i32,
-) -> Result<Socket, EthernetError> {
+) -> Result<Socket, Box<EthernetError>> {
     match Socket::open(frame_address, interface, loopback) {
-        Err(EthernetError::NotPermitted { interface }) => {
-            match request_socket(frame_address, &interface) {
+        Err(error) if matches!(*error, EthernetError::NotPermitted { .. }) => {
+            let interface = &interface.name;
+            match request_socket(frame_address, interface) {
                 Ok(socket) => Ok(socket),
-                Err(true) => Err(EthernetError::Forbidden { interface }),
-                Err(false) => Err(EthernetError::NotPermitted { interface }),
+                Err(true) => Err(Box::new(EthernetError::Forbidden {
+                    interface: interface.clone(),
+                })),
+                Err(false) => Err(error),
             }
         }
         opened => opened,
@@ -141,7 +145,7 @@ fn receive(end: &OwnedFd) -> Option<Socket> {
 ///
 /// # Errors
 /// As for [`Ethernet::open`](super::Ethernet::open); also if standard input is no socket that accepts the descriptor.
-pub fn pass_socket(name: &str, frame_address: FrameAddress) -> Result<(), EthernetError> {
+pub fn pass_socket(name: &str, frame_address: FrameAddress) -> Result<(), Box<EthernetError>> {
     let at = interface::find(name)?;
     let (own, _) = interface::loopback()?;
     let socket = Socket::open(frame_address, &at, own)?;

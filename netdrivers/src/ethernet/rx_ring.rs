@@ -2,6 +2,7 @@
 //! on arrival and passes ownership of the slot. So a check is a read of memory, and no further copy is made. Only
 //! `ethernet` uses it.
 
+use alloc::boxed::Box;
 use core::mem::size_of;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -73,7 +74,7 @@ unsafe impl Send for RxRing {}
 
 impl RxRing {
     /// Creates the ring of a socket for an interface with that MTU. Longer frames are truncated, and then rejected.
-    pub(super) fn new(socket: &Socket, mtu: usize) -> Result<Self, EthernetError> {
+    pub(super) fn new(socket: &Socket, mtu: usize) -> Result<Self, Box<EthernetError>> {
         let slot = (SLOT_HEADROOM + ETHERNET_HEADER_LEN + mtu).next_multiple_of(ALIGNED);
         let block = slot.next_multiple_of(BLOCK);
         let each = block / slot;

@@ -1,5 +1,6 @@
 //! Captures the frames of an interface, of every job: [`Sniffer`]. It is for displaying frames; ranks never use it.
 
+use alloc::boxed::Box;
 use core::mem::{size_of, size_of_val, zeroed};
 
 use super::error::EthernetError;
@@ -75,7 +76,7 @@ impl Sniffer {
         match poll(&mut [polled], (wait >= 0).then_some(&timeout)) {
             Ok(_) => self.take(room),
             Err(rustix::io::Errno::INTR) => Ok(None),
-            Err(error) => Err(EthernetError::failed("poll")(error)),
+            Err(error) => Err(*EthernetError::failed("poll")(error)),
         }
     }
 
@@ -100,7 +101,7 @@ impl Sniffer {
         let nothing = [libc::EAGAIN, libc::EINTR];
         match usize::try_from(len) {
             Err(_) if nothing.contains(&Errno::last().0) => Ok(None),
-            Err(_) => Err(EthernetError::failed("recvmsg")(Errno::last())),
+            Err(_) => Err(*EthernetError::failed("recvmsg")(Errno::last())),
             Ok(len) => {
                 // SAFETY: the system has just written this message.
                 let time = unsafe { time(&message) };
@@ -148,7 +149,7 @@ fn find(name: &str) -> Result<Interface, EthernetError> {
 }
 
 /// Sets a filter for our EtherType, and UDP over both versions of IP; other traffic costs nothing.
-fn filter(socket: &Socket) -> Result<(), EthernetError> {
+fn filter(socket: &Socket) -> Result<(), Box<EthernetError>> {
     const UDP: u32 = 17;
     let mut steps = [
         load(BPF_H, 12),

@@ -1,5 +1,6 @@
 //! The system calls of the devices. Only `ethernet` uses them.
 
+use alloc::boxed::Box;
 use core::cell::Cell;
 use core::mem::{size_of, size_of_val, zeroed};
 
@@ -52,7 +53,7 @@ impl Socket {
         frame_address: FrameAddress,
         interface: &Interface,
         loopback: i32,
-    ) -> Result<Self, EthernetError> {
+    ) -> Result<Self, Box<EthernetError>> {
         let socket = Self::unbound(interface)?;
         set_socket_send_buffer_size(&socket, SEND_BYTES)
             .map_err(EthernetError::failed("setsockopt"))?;
@@ -63,7 +64,7 @@ impl Socket {
     }
 
     /// Opens a socket that receives nothing before it is bound, for the interface that an error names.
-    pub(super) fn unbound(interface: &Interface) -> Result<Self, EthernetError> {
+    pub(super) fn unbound(interface: &Interface) -> Result<Self, Box<EthernetError>> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         match socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None) {
             Ok(fd) => {
@@ -73,7 +74,7 @@ impl Socket {
             }
             Err(rustix::io::Errno::PERM | rustix::io::Errno::ACCESS) => {
                 let interface = interface.name.clone();
-                Err(EthernetError::NotPermitted { interface })
+                Err(Box::new(EthernetError::NotPermitted { interface }))
             }
             Err(error) => Err(EthernetError::failed("socket")(error)),
         }
@@ -91,7 +92,7 @@ impl Socket {
 
     /// Duplicates the descriptor.
     #[cfg(feature = "pnet")]
-    pub(super) fn try_clone(&self) -> Result<Self, EthernetError> {
+    pub(super) fn try_clone(&self) -> Result<Self, Box<EthernetError>> {
         let fd = rustix::io::fcntl_dupfd_cloexec(&self.fd, 0);
         fd.map(Self::from_fd)
             .map_err(EthernetError::failed("fcntl"))
@@ -115,7 +116,7 @@ impl Socket {
         &self,
         frame_address: FrameAddress,
         interfaces: [i32; 2],
-    ) -> Result<(), EthernetError> {
+    ) -> Result<(), Box<EthernetError>> {
         let mut filter = filter::program_for(frame_address, interfaces);
         let program = libc::sock_fprog {
             len: filter.len() as u16,
@@ -131,7 +132,7 @@ impl Socket {
         index: i32,
         kind: u16,
         address: [u8; 6],
-    ) -> Result<(), EthernetError> {
+    ) -> Result<(), Box<EthernetError>> {
         let [a, b, c, d, e, f] = address;
         let membership = Membership {
             index,
@@ -143,14 +144,14 @@ impl Socket {
     }
 
     /// Binds the socket to an EtherType and an interface; index 0 means any interface that the filter passes.
-    pub(super) fn bind(&self, protocol: u16, index: i32) -> Result<(), EthernetError> {
+    pub(super) fn bind(&self, protocol: u16, index: i32) -> Result<(), Box<EthernetError>> {
         let mut from = LinkAddress::of(index);
         from.0.sll_protocol = protocol.to_be();
         bind(&self.fd, &from).map_err(EthernetError::failed("bind"))
     }
 
     /// Returns the granted bytes of the receive buffer and of the send buffer.
-    pub(super) fn buffer_sizes(&self) -> Result<(usize, usize), EthernetError> {
+    pub(super) fn buffer_sizes(&self) -> Result<(usize, usize), Box<EthernetError>> {
         let sizes = socket_recv_buffer_size(&self.fd)
             .and_then(|receive| Ok((receive, socket_send_buffer_size(&self.fd)?)));
         sizes.map_err(EthernetError::failed("getsockopt"))
@@ -172,7 +173,12 @@ impl Socket {
     }
 
     /// Sets an option. `T` is the system's type of that option, without padding.
-    pub(super) fn set<T>(&self, level: i32, name: i32, value: &T) -> Result<(), EthernetError> {
+    pub(super) fn set<T>(
+        &self,
+        level: i32,
+        name: i32,
+        value: &T,
+    ) -> Result<(), Box<EthernetError>> {
         let size = size_of_val(value) as libc::socklen_t;
         let value: *const T = value;
         // SAFETY: the option's value is valid for its size, and only read.

@@ -1,5 +1,6 @@
 //! The table of peers and their addresses. Only `ethernet` uses it.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::address::Address;
@@ -23,28 +24,28 @@ impl PeerTable {
         me: Peer,
         bound: Address,
         addresses: &[Address],
-    ) -> Result<Self, EthernetError> {
+    ) -> Result<Self, Box<EthernetError>> {
         let (peer, peers) = (me.0, addresses.len());
         if peers == 0 || peers > usize::from(u16::MAX) {
-            return Err(EthernetError::Peers { peers });
+            return Err(Box::new(EthernetError::Peers { peers }));
         }
         let listed = addresses.get(me.index()).copied();
-        let listed = listed.ok_or(EthernetError::NoSuchPeer { peer, peers })?;
+        let listed = listed.ok_or_else(|| Box::new(EthernetError::NoSuchPeer { peer, peers }))?;
         if listed != bound {
-            return Err(EthernetError::AddressMismatch {
+            return Err(Box::new(EthernetError::AddressMismatch {
                 peer,
                 listed,
                 bound,
-            });
+            }));
         }
         let short = addresses
             .iter()
             .position(|at| (at.mtu as usize) < MIN_INTERFACE_MTU);
         if let Some(peer) = short {
-            return Err(EthernetError::PeerMtu {
+            return Err(Box::new(EthernetError::PeerMtu {
                 peer: peer as u16,
                 address: addresses[peer],
-            });
+            }));
         }
         let local = |address: &&Address| address.mac == bound.mac;
         Ok(PeerTable {

@@ -502,6 +502,15 @@ impl Shm {
         }
     }
 
+    /// Sends a frame to one of the peers as [`Channel::try_send`] does, for a caller to whom time does not matter: by the
+    /// function for long frames, which is not inlined.
+    ///
+    /// # Errors
+    /// As [`Channel::try_send`].
+    pub fn send_slowly(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
+        self.send_long(to, Cookie::COPY, parts).map(drop)
+    }
+
     /// Sends a frame of [`LONG_FRAME`] bytes or more.
     #[cold]
     #[inline(never)]

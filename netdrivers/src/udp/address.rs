@@ -1,5 +1,6 @@
 //! Addresses in the system's form, and the table of peers, which only `udp` uses.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::mem::{size_of, zeroed};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -128,24 +129,24 @@ impl PeerTable {
         me: Peer,
         bound: SocketAddr,
         addresses: &[SocketAddr],
-    ) -> Result<Self, UdpError> {
+    ) -> Result<Self, Box<UdpError>> {
         let peers = addresses.len();
         if peers == 0 || peers > usize::from(u16::MAX) {
-            return Err(UdpError::Peers { peers });
+            return Err(Box::new(UdpError::Peers { peers }));
         }
         let peer = me.0;
         let listed = addresses.get(me.index()).copied();
-        let listed = listed.ok_or(UdpError::NoSuchPeer { peer, peers })?;
+        let listed = listed.ok_or_else(|| Box::new(UdpError::NoSuchPeer { peer, peers }))?;
         if listed.ip() != bound.ip() || listed.port() != bound.port() {
-            return Err(UdpError::AddressMismatch {
+            return Err(Box::new(UdpError::AddressMismatch {
                 peer,
                 listed,
                 bound,
-            });
+            }));
         }
         let mixed = |address: &&SocketAddr| address.is_ipv4() != bound.is_ipv4();
         if let Some(&address) = addresses.iter().find(mixed) {
-            return Err(UdpError::MixedFamilies { address });
+            return Err(Box::new(UdpError::MixedFamilies { address }));
         }
         let raws: Vec<SockAddr> = addresses.iter().map(|at| SockAddr::new(*at)).collect();
         let mut sorted = Vec::<(Key, u16)>::with_capacity(raws.len());
@@ -154,7 +155,7 @@ impl PeerTable {
                 continue;
             };
             match sorted.binary_search_by_key(&key, |entry| entry.0) {
-                Ok(_) => return Err(UdpError::DuplicateAddress { address }),
+                Ok(_) => return Err(Box::new(UdpError::DuplicateAddress { address })),
                 Err(at) => sorted.insert(at, (key, peer as u16)),
             }
         }

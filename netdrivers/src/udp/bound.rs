@@ -1,5 +1,6 @@
 //! The first step of joining: a socket bound to an address that can be published.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
@@ -31,15 +32,15 @@ impl Udp {
     ///
     /// # Errors
     /// [`UdpError::UnspecifiedAddress`], [`UdpError::NotLocal`], [`UdpError::Mtu`], or [`UdpError::System`].
-    pub fn bind(address: impl Into<IpAddr>) -> Result<BoundUdp, UdpError> {
+    pub fn bind(address: impl Into<IpAddr>) -> Result<BoundUdp, Box<UdpError>> {
         BoundUdp::new(address.into())
     }
 }
 
 impl BoundUdp {
-    pub(super) fn new(ip: IpAddr) -> Result<Self, UdpError> {
+    pub(super) fn new(ip: IpAddr) -> Result<Self, Box<UdpError>> {
         if !is_unicast(ip) {
-            return Err(UdpError::UnspecifiedAddress);
+            return Err(Box::new(UdpError::UnspecifiedAddress));
         }
         let missing = UdpError::NotLocal { address: ip };
         let interface = interface_of(ip)?.ok_or(missing)?;
@@ -51,10 +52,10 @@ impl BoundUdp {
             longest: LONGEST,
         };
         match bound.mtu() < MIN_MTU {
-            true => Err(UdpError::Mtu {
+            true => Err(Box::new(UdpError::Mtu {
                 address: ip,
                 mtu: bound.interface.mtu,
-            }),
+            })),
             false => Ok(bound),
         }
     }
@@ -88,7 +89,7 @@ impl BoundUdp {
     ///
     /// # Errors
     /// [`UdpError::System`].
-    pub fn buffers(&self) -> Result<(usize, usize), UdpError> {
+    pub fn buffers(&self) -> Result<(usize, usize), Box<UdpError>> {
         self.socket.buffer_sizes()
     }
 
@@ -96,7 +97,7 @@ impl BoundUdp {
     ///
     /// # Errors
     /// The table is invalid: see [`UdpError`].
-    pub fn join(self, me: Peer, addresses: Vec<SocketAddr>) -> Result<Udp, UdpError> {
+    pub fn join(self, me: Peer, addresses: Vec<SocketAddr>) -> Result<Udp, Box<UdpError>> {
         let table = PeerTable::new(me, self.address, &addresses)?;
         let mtu = self.mtu();
         Ok(Udp::new(me, self.socket, table, mtu))
@@ -112,11 +113,11 @@ impl BoundUdp {
         me: Peer,
         addresses: Vec<SocketAddr>,
         group: SocketAddrV4,
-    ) -> Result<UdpMulticast, UdpError> {
+    ) -> Result<UdpMulticast, Box<UdpError>> {
         let table = PeerTable::new(me, self.address, &addresses)?;
         let address = self.address;
         let IpAddr::V4(ip) = address.ip() else {
-            return Err(UdpError::MulticastNeedsV4 { address });
+            return Err(Box::new(UdpError::MulticastNeedsV4 { address }));
         };
         let mtu = self.mtu();
         self.socket.send_multicast_from(ip)?;
@@ -159,7 +160,7 @@ fn mix(job: u64) -> u64 {
 }
 
 /// Returns the interface of frames to and from that address.
-fn interface_of(ip: IpAddr) -> Result<Option<Interface>, UdpError> {
+fn interface_of(ip: IpAddr) -> Result<Option<Interface>, Box<UdpError>> {
     let all = interfaces()?;
     let exact = all.iter().find(|interface| interface.address == ip);
     // All of 127.0.0.0/8 is this host.

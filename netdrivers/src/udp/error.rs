@@ -2,6 +2,7 @@
 
 use crate::Errno;
 use crate::ip_text::{IpText, SocketText};
+use alloc::boxed::Box;
 use core::net::{IpAddr, SocketAddr};
 use pombo_kernel::text::{ToText, WriteText, fill};
 
@@ -132,17 +133,24 @@ impl ToText for UdpError {
 
 impl core::error::Error for UdpError {}
 
+/// The functions of this driver return errors in boxes, as each of their callers has a copy of what moves one.
+impl From<Box<UdpError>> for UdpError {
+    fn from(error: Box<UdpError>) -> Self {
+        *error
+    }
+}
+
 impl UdpError {
     /// Returns the error of a system call.
-    pub(super) fn failed<E: Into<Errno>>(call: &'static str) -> impl Fn(E) -> Self {
+    pub(super) fn failed<E: Into<Errno>>(call: &'static str) -> impl Fn(E) -> Box<Self> {
         move |error| {
             let Errno(errno) = error.into();
-            UdpError::System { call, errno }
+            Box::new(UdpError::System { call, errno })
         }
     }
 
     /// Converts the result of a system call.
-    pub(super) fn check(result: i32, call: &'static str) -> Result<i32, Self> {
+    pub(super) fn check(result: i32, call: &'static str) -> Result<i32, Box<Self>> {
         Errno::check(result).map_err(Self::failed(call))
     }
 }

@@ -1,5 +1,6 @@
 //! The IP interfaces of this host: a launcher selects one by name or takes the default.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
@@ -33,7 +34,7 @@ pub struct Interface {
 ///
 /// # Errors
 /// [`UdpError::System`].
-pub fn interfaces() -> Result<Vec<Interface>, UdpError> {
+pub fn interfaces() -> Result<Vec<Interface>, Box<UdpError>> {
     let all = interfaces::list().map_err(UdpError::failed("getifaddrs"))?;
     let mut found: Vec<_> = all.into_iter().filter_map(read).collect();
     for interface in &mut found {
@@ -62,7 +63,7 @@ fn read(entry: InterfaceAddress) -> Option<Interface> {
 }
 
 /// Returns the MTU of an interface.
-fn mtu(name: &str) -> Result<usize, UdpError> {
+fn mtu(name: &str) -> Result<usize, Box<UdpError>> {
     let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC, None);
     let socket = socket.map_err(UdpError::failed("socket"))?;

@@ -1,5 +1,6 @@
 //! The system calls of the devices. Only `udp` uses them.
 
+use alloc::boxed::Box;
 use core::mem::{size_of, size_of_val, zeroed};
 use core::net::{Ipv4Addr, SocketAddr};
 
@@ -35,7 +36,7 @@ const MAX_STALE_ERRORS: usize = 8;
 
 impl Socket {
     /// Binds a socket to an address, with large buffers.
-    pub(super) fn bind(address: SocketAddr, shared: bool) -> Result<Self, UdpError> {
+    pub(super) fn bind(address: SocketAddr, shared: bool) -> Result<Self, Box<UdpError>> {
         let family = address.as_any().address_family();
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::DGRAM, flags, None);
@@ -55,20 +56,20 @@ impl Socket {
     }
 
     /// Returns the bound address, with the port that the system chose.
-    pub(super) fn address(&self) -> Result<SocketAddr, UdpError> {
+    pub(super) fn address(&self) -> Result<SocketAddr, Box<UdpError>> {
         let address = getsockname(&self.0).map_err(UdpError::failed("getsockname"))?;
-        SocketAddr::try_from(address).map_err(|_| UdpError::UnspecifiedAddress)
+        SocketAddr::try_from(address).map_err(|_| Box::new(UdpError::UnspecifiedAddress))
     }
 
     /// Returns the granted bytes of the receive buffer and of the send buffer.
-    pub(super) fn buffer_sizes(&self) -> Result<(usize, usize), UdpError> {
+    pub(super) fn buffer_sizes(&self) -> Result<(usize, usize), Box<UdpError>> {
         let get = |name| self.get(libc::SOL_SOCKET, name);
         Ok((get(libc::SO_RCVBUF)?, get(libc::SO_SNDBUF)?))
     }
 
     /// Makes multicast leave by the interface of that address, stay within its network, and reach the other ranks of
     /// this host as well.
-    pub(super) fn send_multicast_from(&self, interface: Ipv4Addr) -> Result<(), UdpError> {
+    pub(super) fn send_multicast_from(&self, interface: Ipv4Addr) -> Result<(), Box<UdpError>> {
         let interface = in_addr(interface);
         self.set(libc::IPPROTO_IP, libc::IP_MULTICAST_IF, &interface)?;
         self.set(libc::IPPROTO_IP, libc::IP_MULTICAST_TTL, &1)?;
@@ -77,7 +78,11 @@ impl Socket {
     }
 
     /// Receives only what is sent to the group on the interface of that address.
-    pub(super) fn join_group(&self, group: Ipv4Addr, interface: Ipv4Addr) -> Result<(), UdpError> {
+    pub(super) fn join_group(
+        &self,
+        group: Ipv4Addr,
+        interface: Ipv4Addr,
+    ) -> Result<(), Box<UdpError>> {
         let request = libc::ip_mreq {
             imr_multiaddr: in_addr(group),
             imr_interface: in_addr(interface),
@@ -98,7 +103,7 @@ impl Socket {
         }
     }
 
-    fn set<T: Copy>(&self, level: i32, name: i32, value: &T) -> Result<(), UdpError> {
+    fn set<T: Copy>(&self, level: i32, name: i32, value: &T) -> Result<(), Box<UdpError>> {
         let size = size_of_val(value) as libc::socklen_t;
         // SAFETY: the option's value is valid for its size, and only read.
         let set = unsafe {
@@ -108,7 +113,7 @@ impl Socket {
         UdpError::check(set, "setsockopt").map(drop)
     }
 
-    fn get(&self, level: i32, name: i32) -> Result<usize, UdpError> {
+    fn get(&self, level: i32, name: i32) -> Result<usize, Box<UdpError>> {
         let mut value = 0_i32;
         let mut size = size_of_val(&value) as libc::socklen_t;
         // SAFETY: the pointer is valid for the size given, which the call does not exceed.

@@ -40,7 +40,7 @@ impl Supervisor for Job {
 fn run<L: FrameIo, N: Network + Send>(
     peers: u16,
     per_host: u16,
-    open: impl Fn(&str, FrameAddress) -> Result<BoundEthernet<L>, EthernetError>,
+    open: impl Fn(&str, FrameAddress) -> Result<BoundEthernet<L>, Box<EthernetError>>,
     over: fn(Ethernet<L>) -> N,
     body: fn(Rank<N>),
 ) {

@@ -21,7 +21,7 @@ fn an_interface_is_found_or_named() {
         assert_eq!(one.mtu(), 8990);
         assert_eq!(one.interface().name, "host0");
         assert_eq!(one.rx_slots(), 112);
-        let refused = |name: &str| open(name).err().expect("refused");
+        let refused = |name: &str| *open(name).err().expect("refused");
         let name = "nowhere".to_string();
         assert_eq!(refused("nowhere"), EthernetError::NoSuchInterface { name });
         let interface = "lo".to_string();
@@ -60,7 +60,7 @@ fn a_table_that_cannot_be_is_refused() {
         let (zero, one) = (table[0], table[1]);
         let refused = |peer: u16, table: &[Address]| {
             let opened = Ethernet::open("host0", frame_address(peer, Traffic::Unicast));
-            opened.expect("inside").join(table).err().expect("refused")
+            *opened.expect("inside").join(table).err().expect("refused")
         };
         assert_eq!(refused(0, &[]), EthernetError::Peers { peers: 0 });
         let peers = 65_536;
@@ -90,7 +90,8 @@ fn a_table_that_cannot_be_is_refused() {
         ip("link set host0 mtu 200\n");
         let opened = Ethernet::open("host0", frame_address(0, Traffic::Unicast));
         let (interface, mtu) = ("host0".into(), 200);
-        assert_eq!(opened.err(), Some(EthernetError::Mtu { interface, mtu }));
+        let refused = EthernetError::Mtu { interface, mtu };
+        assert_eq!(opened.err(), Some(Box::new(refused)));
     });
 }
 

@@ -38,7 +38,8 @@ fn a_helper_lends_what_the_process_may_not_open() {
         named(&helper);
         let refused = Ethernet::open("host0", frame_address(0, Traffic::Unicast)).err();
         let interface = "host0".to_string();
-        assert_eq!(refused, Some(EthernetError::NotPermitted { interface }));
+        let expected = EthernetError::NotPermitted { interface };
+        assert_eq!(refused, Some(Box::new(expected)));
 
         let program = std::env::current_exe().expect("this program");
         let test = "rights::is_the_helper_when_it_is_asked";

@@ -80,7 +80,7 @@ pub(crate) fn opened_by<L: FrameIo>(
     peers: u16,
     per_host: u16,
     traffic: Traffic,
-    open: impl Fn(&str, FrameAddress) -> Result<BoundEthernet<L>, EthernetError>,
+    open: impl Fn(&str, FrameAddress) -> Result<BoundEthernet<L>, Box<EthernetError>>,
 ) -> (Vec<BoundEthernet<L>>, Vec<Address>) {
     let open = |peer: u16| {
         let host = format!("host{}", peer / per_host);

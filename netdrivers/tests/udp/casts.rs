@@ -93,7 +93,7 @@ fn groups_need_version_four() {
     let address = bound.address();
     let refused = bound.join_multicast(Peer(0), vec![address], multicast_group(1));
     let expected = UdpError::MulticastNeedsV4 { address };
-    assert_eq!(refused.err(), Some(expected));
+    assert_eq!(refused.err(), Some(Box::new(expected)));
 }
 
 const NAME: WireGroup = WireGroup {

@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 fn an_address_must_be_this_hosts() {
     let refused = |ip: &str| {
         let ip: IpAddr = ip.parse().expect("an address");
-        Udp::bind(ip).err().expect("it cannot be bound")
+        *Udp::bind(ip).err().expect("it cannot be bound")
     };
     for anywhere in ["0.0.0.0", "::", "255.255.255.255", "239.1.2.3"] {
         assert_eq!(refused(anywhere), UdpError::UnspecifiedAddress);
@@ -40,7 +40,7 @@ fn a_table_that_cannot_be_is_refused() {
     let refused = |peer, table: &dyn Fn(SocketAddr) -> Vec<SocketAddr>| {
         let me = me();
         let at = me.address();
-        (me.join(Peer(peer), table(at)).err().expect("refused"), at)
+        (*me.join(Peer(peer), table(at)).err().expect("refused"), at)
     };
     assert_eq!(refused(0, &|_| vec![]).0, UdpError::Peers { peers: 0 });
     let many = refused(0, &|at| vec![at; 65_536]).0;

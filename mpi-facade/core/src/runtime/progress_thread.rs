@@ -7,6 +7,7 @@
 use super::pthread;
 use super::world::{self, World};
 use crate::settings::PROGRESS_THREAD;
+use alloc::boxed::Box;
 use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ use pombo_netdrivers::wait;
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Starts the thread if the user wants it. The world must have begun.
-pub(crate) fn start() -> Result<(), JobError> {
+pub(crate) fn start() -> Result<(), Box<JobError>> {
     if !PROGRESS_THREAD.is_on() {
         return Ok(());
     }
@@ -26,10 +27,10 @@ pub(crate) fn start() -> Result<(), JobError> {
     world::share();
     pthread::start(run).map_err(|errno| {
         world::unshare();
-        JobError::System {
+        Box::new(JobError::System {
             doing: "start the thread for progress",
             errno,
-        }
+        })
     })
 }
 

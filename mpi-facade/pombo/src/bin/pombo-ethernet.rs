@@ -68,7 +68,7 @@ fn code(why: &EthernetError) -> u8 {
 }
 
 /// Checks the list of interfaces. A list that cannot be read allows nothing.
-fn allowed(interface: &str) -> Result<(), EthernetError> {
+fn allowed(interface: &str) -> Result<(), Box<EthernetError>> {
     let allowed = match std::fs::read_to_string(ALLOWED) {
         Ok(names) => names.split_whitespace().any(|name| name == interface),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
@@ -76,5 +76,5 @@ fn allowed(interface: &str) -> Result<(), EthernetError> {
     let interface = interface.to_owned();
     allowed
         .then_some(())
-        .ok_or(EthernetError::Forbidden { interface })
+        .ok_or_else(|| Box::new(EthernetError::Forbidden { interface }))
 }

@@ -10,6 +10,7 @@ use super::launcher_text::ExchangedText;
 use crate::environment::random;
 use crate::fixed_string::text;
 use crate::settings::AUTH;
+use alloc::boxed::Box;
 use pombo_kernel::text::{Hexadecimal, fields, fill, parse_digits, split_once};
 #[cfg(feature = "hosts")]
 use pombo_transport::authenticated::{Coverage, Key};
@@ -96,7 +97,7 @@ impl BusinessCard {
         card
     }
 
-    pub(super) fn read(rank: usize, text: &str) -> Result<Self, JobError> {
+    pub(super) fn read(rank: usize, text: &str) -> Result<Self, Box<JobError>> {
         let hexadecimal = |text: &str| parse_digits(text.as_bytes(), 16);
         let card = || {
             let mut fields = fields(text, b'.');
@@ -142,7 +143,7 @@ const NO_KEY: &str = "none";
 
 impl JobName {
     /// Creates a random name, which no other job has.
-    pub(super) fn new() -> Result<Self, JobError> {
+    pub(super) fn new() -> Result<Self, Box<JobError>> {
         let [a, b, c, d, id @ ..] = random::<12>()?;
         Ok(JobName {
             epoch: u32::from_le_bytes([a, b, c, d]),

@@ -312,29 +312,40 @@ impl ToText for JobError {
 
 impl core::error::Error for JobError {}
 
-impl From<ShmError> for JobError {
+/// The functions of a start return errors in boxes, as each of their callers has a copy of what moves one.
+impl From<Box<JobError>> for JobError {
+    fn from(error: Box<JobError>) -> Self {
+        *error
+    }
+}
+
+impl From<ShmError> for Box<JobError> {
+    #[cold]
     fn from(error: ShmError) -> Self {
-        Self::Shm(error)
+        Box::new(JobError::Shm(error))
     }
 }
 
 #[cfg(feature = "hosts")]
-impl From<EthernetError> for JobError {
-    fn from(error: EthernetError) -> Self {
-        Self::Ethernet(Box::new(error))
+impl From<Box<EthernetError>> for Box<JobError> {
+    #[cold]
+    fn from(error: Box<EthernetError>) -> Self {
+        Box::new(JobError::Ethernet(error))
     }
 }
 
 #[cfg(feature = "hosts")]
-impl From<UdpError> for JobError {
-    fn from(error: UdpError) -> Self {
-        Self::Udp(Box::new(error))
+impl From<Box<UdpError>> for Box<JobError> {
+    #[cold]
+    fn from(error: Box<UdpError>) -> Self {
+        Box::new(JobError::Udp(error))
     }
 }
 
-impl From<pombo_kernel::Error> for JobError {
+impl From<pombo_kernel::Error> for Box<JobError> {
+    #[cold]
     fn from(error: pombo_kernel::Error) -> Self {
-        Self::Kernel(error)
+        Box::new(JobError::Kernel(error))
     }
 }
 
@@ -364,24 +375,26 @@ impl JobError {
     }
 
     /// Returns the error of an invalid variable.
-    pub fn variable(name: &'static CStr, must: &'static str, got: Option<&'static CStr>) -> Self {
-        Self::Variable { name, must, got }
+    pub fn variable(
+        name: &'static CStr,
+        must: &'static str,
+        got: Option<&'static CStr>,
+    ) -> Box<Self> {
+        Box::new(Self::Variable { name, must, got })
     }
 
     /// Returns the error of an invalid card of that rank.
     #[cfg(feature = "launchers")]
-    pub(crate) fn card(rank: usize, text: &str) -> Self {
-        Self::BusinessCard {
-            rank,
-            got: excerpt(text),
-        }
+    pub(crate) fn card(rank: usize, text: &str) -> Box<Self> {
+        let got = excerpt(text);
+        Box::new(Self::BusinessCard { rank, got })
     }
 
     /// Returns the error of a failed system call.
-    pub(crate) fn failed<E: Into<Errno>>(doing: &'static str) -> impl Fn(E) -> Self {
+    pub(crate) fn failed<E: Into<Errno>>(doing: &'static str) -> impl Fn(E) -> Box<Self> {
         move |error| {
             let Errno(errno) = error.into();
-            Self::System { doing, errno }
+            Box::new(Self::System { doing, errno })
         }
     }
 

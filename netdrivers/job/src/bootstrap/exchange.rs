@@ -24,7 +24,7 @@ use pombo_netdrivers::shm::{self, Shm};
 #[inline(never)]
 pub(super) fn start_by_launcher(
     mut launcher: Launcher,
-    net: Result<Net, JobError>,
+    net: Result<Net, Box<JobError>>,
     fingerprint: u64,
 ) -> Result<Bootstrapped, Box<JoinError>> {
     let description = net.and_then(|net| {
@@ -59,7 +59,7 @@ fn exchange_cards(
     launcher: &mut Launcher,
     net: Net,
     fingerprint: u64,
-) -> Result<(JobInfo, Hosts), JobError> {
+) -> Result<(JobInfo, Hosts), Box<JobError>> {
     let rank = launcher.rank();
     let (job, machine) = (JobName::new()?, host::machine());
     #[cfg(feature = "hosts")]
@@ -86,14 +86,14 @@ fn exchange_cards(
     let mut ranks = cards.iter().enumerate();
     let differs = |card: &BusinessCard| ![agreed, KEEPS_PLACE].contains(&card.fingerprint);
     if let Some((rank, other)) = ranks.find(|(_, card)| differs(card)) {
-        return Err(match other.big_endian == BIG_ENDIAN {
+        return Err(Box::new(match other.big_endian == BIG_ENDIAN {
             true => JobError::Fingerprint {
                 rank,
                 ours: agreed,
                 theirs: other.fingerprint,
             },
             false => JobError::ByteOrder { rank },
-        });
+        }));
     }
     let job = cards.first().and_then(|card| card.job).unwrap_or(job);
     let before = cards.get(..rank).unwrap_or_default();
@@ -137,8 +137,8 @@ fn on(machine: u64, cards: &[BusinessCard]) -> usize {
 /// Parses the exchanged texts, by rank.
 pub(crate) fn read<T>(
     words: &[ExchangedText],
-    read: impl Fn(usize, &str) -> Result<T, JobError>,
-) -> Result<Vec<T>, JobError> {
+    read: impl Fn(usize, &str) -> Result<T, Box<JobError>>,
+) -> Result<Vec<T>, Box<JobError>> {
     let mut all = Vec::with_capacity(words.len());
     for (rank, word) in words.iter().enumerate() {
         all.push(read(rank, word.as_str())?);
@@ -147,7 +147,12 @@ pub(crate) fn read<T>(
 }
 
 /// Shares memory with the ranks of this host.
-fn attach_shm(job: u64, me: Peer, members: &[Peer], fingerprint: u64) -> Result<Shm, JobError> {
+fn attach_shm(
+    job: u64,
+    me: Peer,
+    members: &[Peer],
+    fingerprint: u64,
+) -> Result<Shm, Box<JobError>> {
     let shm = match (members.first(), members.len()) {
         (Some(first), 2..) => {
             let place = members.iter().position(|peer| *peer == me);

@@ -1,6 +1,7 @@
 //! Owned descriptors of `bootstrap` and its users, with plain reads and writes.
 
 use super::JobError;
+use alloc::boxed::Box;
 #[cfg(feature = "hosts")]
 use alloc::vec::Vec;
 use core::ffi::c_int;
@@ -43,19 +44,19 @@ pub(crate) struct Descriptor(OwnedFd);
 
 impl Descriptor {
     /// Takes ownership of a descriptor that a call of the C library has returned.
-    pub(crate) fn returned(number: c_int, doing: &'static str) -> Result<Self, JobError> {
+    pub(crate) fn returned(number: c_int, doing: &'static str) -> Result<Self, Box<JobError>> {
         let number = Errno::check(number).map_err(JobError::failed(doing))?;
         // SAFETY: the number is no error, and nobody else closes it.
         Ok(Self::from(unsafe { OwnedFd::from_raw_fd(number) }))
     }
 
     /// Reads some bytes; returns 0 at the end. A blocking descriptor waits for them.
-    pub(crate) fn read(&self, into: &mut [u8]) -> Result<usize, JobError> {
+    pub(crate) fn read(&self, into: &mut [u8]) -> Result<usize, Box<JobError>> {
         io::retry_on_intr(|| io::read(self, &mut *into)).map_err(JobError::failed("read"))
     }
 
     /// Writes all bytes to a socket or a pipe. A closed peer is an error, not a signal.
-    pub(crate) fn write_all(&self, mut bytes: &[u8]) -> Result<(), JobError> {
+    pub(crate) fn write_all(&self, mut bytes: &[u8]) -> Result<(), Box<JobError>> {
         while !bytes.is_empty() {
             let wrote = io::retry_on_intr(|| match send(self, bytes, SendFlags::NOSIGNAL) {
                 Err(io::Errno::NOTSOCK) => io::write(self, bytes),

@@ -15,6 +15,7 @@ use super::JobError;
 use super::key_file;
 use super::launcher_text::ExchangedText;
 use crate::environment::random;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use blake2::{Blake2s256, Digest};
 use pombo_kernel::text::{ToText, WriteText, write_digits};
@@ -37,7 +38,7 @@ pub(crate) struct RingKeys {
 }
 
 impl Secret {
-    pub(super) fn new() -> Result<Self, JobError> {
+    pub(super) fn new() -> Result<Self, Box<JobError>> {
         random().map(Secret)
     }
 
@@ -52,7 +53,7 @@ impl Secret {
         me: usize,
         cards: &[ExchangedText],
         publics: &[Block],
-    ) -> Result<RingKeys, JobError> {
+    ) -> Result<RingKeys, Box<JobError>> {
         let file = key_file::read()?;
         let mut all = Blake2s256::new();
         for card in cards {
@@ -88,7 +89,7 @@ impl RingKeys {
     ///
     /// # Errors
     /// [`JobError::NoAgreement`] if the shares do not belong to one ring of links.
-    pub(crate) fn key(&self, shares: &[Block]) -> Result<u128, JobError> {
+    pub(crate) fn key(&self, shares: &[Block]) -> Result<u128, Box<JobError>> {
         let ranks = shares.len();
         let mut links: Vec<[u8; BLOCK]> = Vec::new();
         links.resize(ranks, [0; BLOCK]);
@@ -101,7 +102,7 @@ impl RingKeys {
         }
         let before = links[(self.me + ranks - 1) % ranks];
         if before != self.before.0 || link != self.after {
-            return Err(JobError::NoAgreement);
+            return Err(Box::new(JobError::NoAgreement));
         }
         let Block(key) = hash(b"key", &[links.as_flattened()]);
         let (key, _) = key.split_at(size_of::<u128>());
@@ -198,12 +199,12 @@ mod tests {
                 }
             });
             let shares: Vec<Block> = split.iter().map(RingKeys::share).collect();
-            let refused = |one: &RingKeys| one.key(&shares) == Err(JobError::NoAgreement);
+            let refused = |one: &RingKeys| one.key(&shares) == Err(Box::new(JobError::NoAgreement));
             assert!(split.iter().all(refused));
             let honest = links(ranks, |_, _| ());
             let mut shares: Vec<Block> = honest.iter().map(RingKeys::share).collect();
             shares[ranks - 1].0[3] ^= 1;
-            let refused = |one: &RingKeys| one.key(&shares) == Err(JobError::NoAgreement);
+            let refused = |one: &RingKeys| one.key(&shares) == Err(Box::new(JobError::NoAgreement));
             assert!(honest.iter().all(refused));
         }
     }

@@ -5,6 +5,7 @@ use super::JobError;
 use super::file_descriptor::Descriptor;
 use crate::environment::{variable, wrong};
 use crate::settings::{AUTH_KEY_FILE, KEY_FILE_BYTES};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::CStr;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
@@ -15,14 +16,14 @@ const SHORTEST: usize = KEY_FILE_BYTES.0;
 const LONGEST: usize = KEY_FILE_BYTES.1;
 
 /// Returns the contents of the file; nothing if no file is named.
-pub(super) fn read() -> Result<Vec<u8>, JobError> {
+pub(super) fn read() -> Result<Vec<u8>, Box<JobError>> {
     match variable(NAME) {
         Some(path) => read_at(path),
         None => Ok(Vec::new()),
     }
 }
 
-fn read_at(path: &CStr) -> Result<Vec<u8>, JobError> {
+fn read_at(path: &CStr) -> Result<Vec<u8>, Box<JobError>> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = open(path, flags, Mode::empty());
     let failed = JobError::failed("open the file that POMBO_AUTH_KEY_FILE names");
@@ -63,7 +64,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::Path;
 
-    fn at(path: &Path) -> Result<Vec<u8>, JobError> {
+    fn at(path: &Path) -> Result<Vec<u8>, Box<JobError>> {
         let path = CString::new(path.as_os_str().as_bytes()).expect("a path");
         read_at(&path)
     }
@@ -73,7 +74,7 @@ mod tests {
         let home = std::env::temp_dir().join(std::format!("pombo-key-{}", std::process::id()));
         fs::create_dir(&home).expect("a place");
         let file = home.join("key");
-        let must = |path: &Path| match at(path) {
+        let must = |path: &Path| match at(path).map_err(|error| *error) {
             Err(JobError::Variable { name, must, .. }) => {
                 assert_eq!(name, c"POMBO_AUTH_KEY_FILE");
                 must
@@ -100,7 +101,10 @@ mod tests {
         let link = home.join("link");
         symlink(&file, &link).expect("room");
         for missing in [link, home.join("none")] {
-            assert!(matches!(at(&missing), Err(JobError::System { .. })));
+            assert!(matches!(
+                at(&missing).map_err(|error| *error),
+                Err(JobError::System { .. })
+            ));
         }
         fs::remove_dir_all(&home).expect("it is ours");
     }

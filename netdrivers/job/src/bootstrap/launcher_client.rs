@@ -5,6 +5,7 @@ use super::JobError;
 use super::launcher_text::ExchangedText;
 use super::pmi::Pmi;
 use super::shm_exchange::ShmExchange;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use pombo_netdrivers::shm::Shm;
@@ -12,23 +13,23 @@ use pombo_netdrivers::shm::Shm;
 /// A launcher that serves the ranks.
 pub struct Launcher(Protocol);
 
-#[expect(clippy::large_enum_variant, reason = "there is one of it")]
+/// In boxes, as a start passes the launcher on.
 enum Protocol {
     /// A launcher with a protocol of its own.
-    Pmi(Pmi),
+    Pmi(Box<Pmi>),
     /// `pombo run`, through its memory file.
-    Memory(ShmExchange),
+    Memory(Box<ShmExchange>),
 }
 
 impl Launcher {
     /// Creates the client of a launcher that speaks PMI-1.
-    pub(super) fn pmi(pmi: Pmi) -> Self {
+    pub(super) fn pmi(pmi: Box<Pmi>) -> Self {
         Launcher(Protocol::Pmi(pmi))
     }
 
     /// Creates the client of `pombo run`, whose memory is no channel of this job.
     pub(super) fn memory(assembly: ShmExchange) -> Self {
-        Launcher(Protocol::Memory(assembly))
+        Launcher(Protocol::Memory(Box::new(assembly)))
     }
 
     /// Returns the rank of this process.
@@ -47,7 +48,7 @@ impl Launcher {
         &mut self,
         name: &str,
         own: &ExchangedText,
-    ) -> Result<Vec<ExchangedText>, JobError> {
+    ) -> Result<Vec<ExchangedText>, Box<JobError>> {
         match &mut self.0 {
             Protocol::Pmi(pmi) => pmi.exchange(name, own),
             Protocol::Memory(assembly) => assembly.exchange(own),

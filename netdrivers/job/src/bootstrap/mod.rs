@@ -107,7 +107,7 @@ use shm_exchange::ShmExchange;
 #[cold]
 #[inline(never)]
 pub(crate) fn start(
-    checked: Result<(), JobError>,
+    checked: Result<(), Box<JobError>>,
     fingerprint: u64,
 ) -> Result<Bootstrapped, Box<JoinError>> {
     let net = checked.and_then(|()| NET.read(Net::parse));
@@ -153,7 +153,7 @@ pub(crate) fn start(
 }
 
 #[cfg(feature = "launchers")]
-fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, JobError> {
+fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, Box<JobError>> {
     Ok(match (number(SHM_FD.name)?, JOB.text()) {
         (Some(file), _) => Shm::attach(segment(file)?, rank, fingerprint)?,
         (None, Some(job)) => {

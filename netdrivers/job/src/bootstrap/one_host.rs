@@ -59,11 +59,11 @@ impl From<ShmError> for Refusal {
 #[cold]
 #[inline(never)]
 pub(crate) fn start(
-    checked: Result<(), JobError>,
+    checked: Result<(), Box<JobError>>,
     fingerprint: u64,
 ) -> Result<Bootstrapped, Box<JoinError>> {
     checked?;
-    let refused = |Refusal(because)| JobError::OneHost { because };
+    let refused = |Refusal(because)| Box::new(JobError::OneHost { because });
     let (segment, rank) = place_on_one_host().map_err(refused)?;
     let shm = Shm::attach_boxed(segment, rank, fingerprint);
     let shm = shm.map_err(|error| refused(error.into()))?;

@@ -36,7 +36,7 @@ pub(crate) struct Bootstrapped {
 
 /// Why a process cannot join. The caller reports it and calls [`JoinError::abort`].
 pub struct JoinError {
-    pub(crate) error: JobError,
+    pub(crate) error: Box<JobError>,
     pub(crate) launcher: Option<Launcher>,
 }
 
@@ -72,7 +72,7 @@ impl JoinError {
                 let _ = code;
             }
         }
-        self.error
+        *self.error
     }
 }
 
@@ -90,10 +90,10 @@ impl fmt::Display for JoinError {
 
 impl core::error::Error for JoinError {}
 
-impl From<JobError> for Box<JoinError> {
+impl From<Box<JobError>> for Box<JoinError> {
     #[cold]
     #[inline(never)]
-    fn from(error: JobError) -> Self {
+    fn from(error: Box<JobError>) -> Self {
         let launcher = None;
         Box::new(JoinError { error, launcher })
     }
@@ -101,7 +101,7 @@ impl From<JobError> for Box<JoinError> {
 
 impl From<ShmError> for Box<JoinError> {
     fn from(error: ShmError) -> Self {
-        JobError::from(error).into()
+        Box::<JobError>::from(error).into()
     }
 }
 
@@ -114,7 +114,7 @@ pub fn rank() -> usize {
 
 /// Opens the memory file that the launcher has made for the ranks.
 #[cfg(feature = "launchers")]
-pub(super) fn segment(file: usize) -> Result<Segment, JobError> {
+pub(super) fn segment(file: usize) -> Result<Segment, Box<JobError>> {
     Segment::open(file as c_int).map_err(|error| match error {
         ShmError::System { errno, .. } if errno == libc::EBADF => wrong(
             SHM_FD.name,

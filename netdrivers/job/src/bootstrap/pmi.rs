@@ -8,6 +8,7 @@ use super::launcher_text::ExchangedText;
 use crate::environment::{self, number, wrong};
 use crate::fixed_string::{Text, text};
 use crate::settings::whole;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::{CStr, c_int};
 use core::mem::zeroed;
@@ -30,7 +31,7 @@ pub(crate) struct Pmi {
 
 impl Pmi {
     /// Connects to the launcher if the environment names one.
-    pub(super) fn connect() -> Result<Option<Self>, JobError> {
+    pub(super) fn connect() -> Result<Option<Box<Self>>, Box<JobError>> {
         if let Some(descriptor) = number(c"PMI_FD")? {
             let place = number(c"PMI_RANK")?.zip(number(c"PMI_SIZE")?);
             let place = place.ok_or(wrong(c"PMI_RANK and PMI_SIZE", "set where PMI_FD is"))?;
@@ -51,7 +52,7 @@ impl Pmi {
     fn begin(
         mut connection: PmiConnection,
         (rank, size): (usize, usize),
-    ) -> Result<Self, JobError> {
+    ) -> Result<Box<Self>, Box<JobError>> {
         if rank >= size {
             return Err(wrong(c"PMI_RANK and PMI_SIZE", "a rank below a size"));
         }
@@ -61,13 +62,13 @@ impl Pmi {
         let longest = most.number("vallen_max")?;
         let name = "cmd=get_my_kvsname\n";
         let name = connection.ask("the name of the job", name, "my_kvsname")?;
-        Ok(Pmi {
+        Ok(Box::new(Pmi {
             rank,
             size,
             longest,
             store: Text::from(name.field("kvsname")?),
             connection,
-        })
+        }))
     }
 
     /// Returns the rank of this process.
@@ -76,13 +77,13 @@ impl Pmi {
     }
 
     /// Publishes a value: others can get it after a [`Pmi::barrier`].
-    fn put(&mut self, key: &str, value: &str) -> Result<(), JobError> {
+    fn put(&mut self, key: &str, value: &str) -> Result<(), Box<JobError>> {
         let asked = "room for a value";
         if value.len() >= self.longest {
-            return Err(JobError::LauncherRefused {
+            return Err(Box::new(JobError::LauncherRefused {
                 asked,
                 said: Excerpt::new(text!("a value has less than {} bytes", self.longest)),
-            });
+            }));
         }
         let store = &self.store;
         let line: PmiLine = text!("cmd=put kvsname={} key={} value={}\n", store, key, value);
@@ -92,7 +93,7 @@ impl Pmi {
     }
 
     /// Waits for all ranks, however long they take.
-    fn barrier(&mut self) -> Result<(), JobError> {
+    fn barrier(&mut self) -> Result<(), Box<JobError>> {
         let answer = self
             .connection
             .ask("all ranks", "cmd=barrier_in\n", "barrier_out");
@@ -100,7 +101,7 @@ impl Pmi {
     }
 
     /// Returns a published value.
-    fn get(&mut self, key: &str) -> Result<ExchangedText, JobError> {
+    fn get(&mut self, key: &str) -> Result<ExchangedText, Box<JobError>> {
         let line: PmiLine = text!("cmd=get kvsname={} key={}\n", self.store, key);
         let asked = "a value of another rank";
         let answer = self.connection.ask(asked, line.as_str(), "get_result")?;
@@ -112,7 +113,7 @@ impl Pmi {
         &mut self,
         name: &str,
         own: &ExchangedText,
-    ) -> Result<Vec<ExchangedText>, JobError> {
+    ) -> Result<Vec<ExchangedText>, Box<JobError>> {
         let key = |rank: usize| -> ExchangedText { text!("{}-{}", name, rank) };
         self.put(key(self.rank).as_str(), own.as_str())?;
         self.barrier()?;
@@ -124,7 +125,7 @@ impl Pmi {
     }
 
     /// Tells the launcher that this rank leaves regularly.
-    pub(crate) fn finish(&mut self) -> Result<(), JobError> {
+    pub(crate) fn finish(&mut self) -> Result<(), Box<JobError>> {
         let line = "cmd=finalize\n";
         self.connection
             .ask("leave to go", line, "finalize_ack")
@@ -188,15 +189,20 @@ impl PmiConnection {
     }
 
     /// Sends a line and reads the answer, which must be that command and no refusal.
-    fn ask(&mut self, asked: &'static str, line: &str, command: &str) -> Result<Answer, JobError> {
+    fn ask(
+        &mut self,
+        asked: &'static str,
+        line: &str,
+        command: &str,
+    ) -> Result<Answer, Box<JobError>> {
         let sent = self.descriptor.write_all(line.as_bytes());
         if sent.is_err_and(|error| error.is(libc::EPIPE)) {
-            return Err(JobError::LauncherGone { asked });
+            return Err(Box::new(JobError::LauncherGone { asked }));
         }
         self.answer(asked, command)
     }
 
-    fn answer(&mut self, asked: &'static str, command: &str) -> Result<Answer, JobError> {
+    fn answer(&mut self, asked: &'static str, command: &str) -> Result<Answer, Box<JobError>> {
         let line = self.line(asked)?;
         let answer = Answer { asked, line };
         if answer.get("cmd") != Some(command) {
@@ -204,14 +210,14 @@ impl PmiConnection {
         }
         match answer.get("rc") {
             None | Some("0") => Ok(answer),
-            Some(_) => Err(JobError::LauncherRefused {
+            Some(_) => Err(Box::new(JobError::LauncherRefused {
                 asked,
                 said: excerpt(answer.get("msg").unwrap_or(answer.line.as_str())),
-            }),
+            })),
         }
     }
 
-    fn line(&mut self, asked: &'static str) -> Result<PmiLine, JobError> {
+    fn line(&mut self, asked: &'static str) -> Result<PmiLine, Box<JobError>> {
         loop {
             if let Some(end) = self.got.iter().position(|byte| *byte == b'\n') {
                 // A line that is not UTF-8 is no valid answer.
@@ -221,13 +227,13 @@ impl PmiConnection {
                 return Ok(line);
             }
             if self.got.len() >= LINE {
-                return Err(JobError::LauncherLine { limit: LINE });
+                return Err(Box::new(JobError::LauncherLine { limit: LINE }));
             }
             let mut bytes = [0; 512];
             match self.descriptor.read(&mut bytes) {
-                Ok(0) => return Err(JobError::LauncherGone { asked }),
+                Ok(0) => return Err(Box::new(JobError::LauncherGone { asked })),
                 Err(error) if error.is(libc::ECONNRESET) => {
-                    return Err(JobError::LauncherGone { asked });
+                    return Err(Box::new(JobError::LauncherGone { asked }));
                 }
                 read => self.got.extend_from_slice(&bytes[..read?]),
             }
@@ -236,7 +242,7 @@ impl PmiConnection {
 
     /// Performs the handshake of the port form, which returns rank and size; the descriptor form has them in the
     /// environment.
-    fn exchange_cards(&mut self, id: usize) -> Result<(usize, usize), JobError> {
+    fn exchange_cards(&mut self, id: usize) -> Result<(usize, usize), Box<JobError>> {
         let asked = "a place";
         let line: PmiLine = text!("cmd=initack pmiid={}\n", id);
         self.ask(asked, line.as_str(), "initack")?;
@@ -249,9 +255,11 @@ impl PmiConnection {
                 size = Some(set.number("size")?);
             }
         }
-        rank.zip(size).ok_or(JobError::LauncherAnswer {
-            asked,
-            got: excerpt("neither rank nor size"),
+        rank.zip(size).ok_or_else(|| {
+            Box::new(JobError::LauncherAnswer {
+                asked,
+                got: excerpt("neither rank nor size"),
+            })
         })
     }
 }
@@ -271,25 +279,25 @@ impl Answer {
         })
     }
 
-    fn field(&self, key: &str) -> Result<&str, JobError> {
+    fn field(&self, key: &str) -> Result<&str, Box<JobError>> {
         let value = self.get(key).filter(|value| !value.is_empty());
         value.ok_or_else(|| self.wrong())
     }
 
-    fn number(&self, key: &str) -> Result<usize, JobError> {
+    fn number(&self, key: &str) -> Result<usize, Box<JobError>> {
         whole(self.field(key)?.as_bytes()).ok_or_else(|| self.wrong())
     }
 
-    fn wrong(&self) -> JobError {
-        JobError::LauncherAnswer {
+    fn wrong(&self) -> Box<JobError> {
+        Box::new(JobError::LauncherAnswer {
             asked: self.asked,
             got: excerpt(self.line.as_str()),
-        }
+        })
     }
 }
 
 /// Connects to `host:port`.
-fn connect_to(place: &str) -> Result<Descriptor, JobError> {
+fn connect_to(place: &str) -> Result<Descriptor, Box<JobError>> {
     const DOING: &str = "connect to the launcher that PMI_PORT names";
     let must = || wrong(c"PMI_PORT", "a host, a colon and a port");
     let colon = place.bytes().rposition(|byte| byte == b':');

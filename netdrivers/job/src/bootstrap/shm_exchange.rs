@@ -3,9 +3,10 @@
 
 use super::JobError;
 use super::launcher_text::ExchangedText;
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
-use pombo_kernel::channel::{Arrival, Channel, ChannelError, Cookie, Event};
+use pombo_kernel::channel::{Arrival, Channel, ChannelError, Event};
 use pombo_kernel::{Part, Peer};
 use pombo_netdrivers::shm::Shm;
 
@@ -27,7 +28,10 @@ impl ShmExchange {
     }
 
     /// Publishes a text and returns one of each rank, in rank order.
-    pub(super) fn exchange(&mut self, own: &ExchangedText) -> Result<Vec<ExchangedText>, JobError> {
+    pub(super) fn exchange(
+        &mut self,
+        own: &ExchangedText,
+    ) -> Result<Vec<ExchangedText>, Box<JobError>> {
         let ranks = self.received.len() as u16;
         for to in (0..ranks).map(Peer) {
             self.send(to, own.as_bytes())?;
@@ -36,25 +40,24 @@ impl ShmExchange {
         while self.received.iter().any(Vec::is_empty) {
             self.progress(&mut idle)?;
         }
-        Ok(self
-            .received
-            .iter_mut()
-            .map(|received| received.remove(0))
-            .collect())
+        let mut all = Vec::new();
+        for received in &mut self.received {
+            all.push(received.remove(0));
+        }
+        Ok(all)
     }
 
-    fn send(&mut self, to: Peer, word: &[u8]) -> Result<(), JobError> {
+    fn send(&mut self, to: Peer, word: &[u8]) -> Result<(), Box<JobError>> {
         let (parts, mut idle) = ([Part::Bytes(word)], 0);
         loop {
-            match self.shm.try_send(to, Cookie::COPY, &parts) {
-                Ok(_) => return Ok(()),
+            match self.shm.send_slowly(to, &parts) {
                 Err(ChannelError::Full) => self.progress(&mut idle)?,
-                Err(error) => return Err(wrong(error)),
+                sent => return sent.map_err(wrong),
             }
         }
     }
 
-    fn progress(&mut self, idle: &mut u32) -> Result<(), JobError> {
+    fn progress(&mut self, idle: &mut u32) -> Result<(), Box<JobError>> {
         let (received, mut lost) = (&mut self.received, None);
         let any = self.shm.poll(|event| match event {
             Event::Arrival(frame) => {
@@ -67,7 +70,7 @@ impl ShmExchange {
             _ => {}
         });
         if let Some(peer) = lost.filter(|peer| self.received[peer.index()].is_empty()) {
-            return Err(JobError::Ended { rank: peer.index() });
+            return Err(Box::new(JobError::Ended { rank: peer.index() }));
         }
         *idle = if any.map_err(wrong)? { 0 } else { *idle + 1 };
         match *idle {
@@ -85,11 +88,11 @@ impl ShmExchange {
     }
 }
 
-fn wrong(error: ChannelError) -> JobError {
-    match error {
+fn wrong(error: ChannelError) -> Box<JobError> {
+    Box::new(match error {
         ChannelError::PeerLost(peer) => JobError::Ended { rank: peer.index() },
         error => JobError::Kernel(pombo_kernel::Error::Channel(error)),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -134,7 +137,7 @@ mod tests {
         let mut exchange = ShmExchange::new(shm::bootstrap(&job, 0, 2, 7).expect("they meet"));
         assert_eq!(
             exchange.exchange(&ExchangedText::from("word")),
-            Err(JobError::Ended { rank: 1 })
+            Err(Box::new(JobError::Ended { rank: 1 }))
         );
         gone.join().expect("no panic");
     }

@@ -4,6 +4,8 @@
 #[cfg(feature = "launchers")]
 use super::JobError;
 use crate::environment::{variable, whole};
+#[cfg(feature = "launchers")]
+use alloc::boxed::Box;
 use core::ffi::CStr;
 
 /// A launcher that tells its ranks nothing of each other.
@@ -65,9 +67,9 @@ pub(super) struct Found {
 /// Refuses a world of one if a launcher has started other ranks, or may have.
 #[cfg(feature = "launchers")]
 #[cold]
-pub(super) fn refuse() -> Result<(), JobError> {
+pub(super) fn refuse() -> Result<(), Box<JobError>> {
     match find() {
-        Some(Found { by, instead }) => Err(JobError::ForeignLauncher { by, instead }),
+        Some(Found { by, instead }) => Err(Box::new(JobError::ForeignLauncher { by, instead })),
         None => Ok(()),
     }
 }

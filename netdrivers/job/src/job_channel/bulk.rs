@@ -2,6 +2,7 @@
 
 use crate::bootstrap::JobError;
 use crate::settings::{ETHERNET_BULK, RAW};
+use alloc::boxed::Box;
 
 /// Longest frame, in bytes, of a network of usual MTU: raw frames of 9000 bytes are as fast as UDP.
 pub(super) const USUAL_FRAME: usize = 1500;
@@ -23,7 +24,7 @@ pub(super) enum Bulk {
 
 impl Bulk {
     /// Returns what the user of this rank wants.
-    pub(super) fn asked() -> Result<Self, JobError> {
+    pub(super) fn asked() -> Result<Self, Box<JobError>> {
         ETHERNET_BULK.read(|text| match text {
             "auto" => Some(Bulk::Udp),
             RAW => Some(Bulk::Unwanted),

@@ -8,7 +8,7 @@ use super::inter_host::InterHost;
 use super::link::{Device, Link};
 use super::local_address::choose;
 use super::peer_addresses::RemoteAddresses;
-use super::raw_ethernet::{self, refuse};
+use super::raw_ethernet::{self, TrialDevice, refuse};
 use crate::bootstrap::ExchangedText;
 use crate::bootstrap::Launcher;
 use crate::bootstrap::{
@@ -30,10 +30,10 @@ use pombo_netdrivers::udp::{BoundUdp, Udp};
 struct LocalSockets {
     ip: IpAddr,
     /// The UDP socket; `None` if the user requires raw Ethernet.
-    udp: Option<BoundUdp>,
+    udp: Option<Box<BoundUdp>>,
     /// The raw Ethernet device. An error is published to the others: then none of them waits, and all can name the
     /// rank.
-    raw: Result<BoundEthernet, JobError>,
+    raw: Result<BoundEthernet, Box<JobError>>,
     by_pnet: bool,
     listener: Listener,
 }
@@ -48,7 +48,7 @@ pub(super) fn open<const RANKS: usize>(
     hosts: &Hosts,
     ring_keys: RingKeys,
     launcher: &mut Launcher,
-) -> Result<(InterHost<RANKS>, Description), JobError> {
+) -> Result<(InterHost<RANKS>, Description), Box<JobError>> {
     let opening = LocalSockets::new(info, hosts)?;
     let all = launcher.exchange("pombo-at", &opening.text(ring_keys.share()))?;
     let all = read(&all, RemoteAddresses::read)?;
@@ -61,7 +61,7 @@ pub(super) fn open<const RANKS: usize>(
 }
 
 impl LocalSockets {
-    fn new(info: &JobInfo, hosts: &Hosts) -> Result<Self, JobError> {
+    fn new(info: &JobInfo, hosts: &Hosts) -> Result<Self, Box<JobError>> {
         let by_pnet = raw_ethernet::is_by_pnet()?;
         let (ip, who) = (place(info, hosts.count())?, (info.job.id, info.me));
         let raw = match info.net {
@@ -71,7 +71,7 @@ impl LocalSockets {
         };
         let udp = match info.net {
             Net::Ethernet { .. } => None,
-            _ => Some(Udp::bind(ip)?),
+            _ => Some(Box::new(Udp::bind(ip)?)),
         };
         Ok(LocalSockets {
             ip,
@@ -120,25 +120,23 @@ impl LocalSockets {
         job: JobKeys,
         all: &[RemoteAddresses],
         launcher: &mut Launcher,
-    ) -> Result<(InterHost<RANKS>, Description), JobError> {
+    ) -> Result<(InterHost<RANKS>, Description), Box<JobError>> {
         let timeout = settings::HOST_TIMEOUT.number()? as u32;
         let loss = Loss::read()?;
         // A rank that requires raw Ethernet has no port: then UDP is for none.
         let complete = all.iter().all(|at| at.frames.port() != 0);
         let required = complete || all.iter().any(|at| at.raw.is_err());
-        let udp = self.udp.filter(|_| required).map(|mut bound| {
-            let mtus = all.iter().map(|at| at.mtu.min(DATAGRAM));
-            bound.shorten(mtus.min().unwrap_or(0));
-            let frames = all.iter().map(|at| at.frames).collect();
-            let mut device = bound.join(info.me, frames)?;
-            device.set_refused_limit(timeout);
-            Ok::<Udp, JobError>(device)
-        });
-        let mut udp = udp.transpose()?;
+        let mut udp = match self.udp {
+            Some(bound) if required => Some(join_udp(bound, info.me, all, timeout)?),
+            _ => None,
+        };
         let raw = match (self.raw, &mut udp) {
             // This error is more specific than that of the other ranks.
             (Err(error), None) => return Err(error),
-            (raw, udp) => raw_ethernet::join(raw, udp.as_mut(), (info, hosts), all, launcher),
+            (raw, udp) => {
+                let udp = udp.as_deref_mut().map(|udp| udp as &mut dyn TrialDevice);
+                raw_ethernet::join(raw, udp, (info, hosts), all, launcher)
+            }
         };
         // All ranks reach the same decision.
         let (device, description) = match (raw, udp) {
@@ -147,7 +145,7 @@ impl LocalSockets {
                 let by = if self.by_pnet { " by pnet" } else { "" };
                 let why = bulk.map_or("", Bulk::description);
                 let taken = udp.filter(|_| bulk == Some(Bulk::Udp));
-                let bytes = taken.as_ref().map_or(usize::MAX, Udp::mtu);
+                let bytes = taken.as_ref().map_or(usize::MAX, |udp| udp.mtu());
                 let bytes = device.mtu().min(bytes);
                 let description = text!(
                     "raw Ethernet{} on {}, {} bytes to a frame{}",
@@ -157,8 +155,8 @@ impl LocalSockets {
                     why
                 );
                 let device = match taken {
-                    Some(udp) => Device::Both(Box::new(EthernetAndUdp::new(device, udp))),
-                    None => Device::Ethernet(device),
+                    Some(udp) => Device::Both(Box::new(EthernetAndUdp::new(*device, *udp))),
+                    None => Device::Ethernet(*device),
                 };
                 (device, description)
             }
@@ -168,7 +166,7 @@ impl LocalSockets {
                     Net::Auto => text!("UDP at {}: {}", IpText(self.ip), why),
                     _ => text!("UDP at {}", IpText(self.ip)),
                 };
-                (Device::Udp(device), description)
+                (Device::Udp(*device), description)
             }
         };
         let listeners: Vec<_> = all.iter().map(|at| at.listener).collect();
@@ -187,18 +185,34 @@ impl LocalSockets {
     }
 }
 
+/// Joins the UDP sockets of all ranks.
+#[inline(never)]
+fn join_udp(
+    mut bound: Box<BoundUdp>,
+    me: Peer,
+    all: &[RemoteAddresses],
+    timeout: u32,
+) -> Result<Box<Udp>, Box<JobError>> {
+    let mtus = all.iter().map(|at| at.mtu.min(DATAGRAM));
+    bound.shorten(mtus.min().unwrap_or(0));
+    let frames = all.iter().map(|at| at.frames).collect();
+    let mut device = Box::new(bound.join(me, frames)?);
+    device.set_refused_limit(timeout);
+    Ok(device)
+}
+
 /// Returns this host's address: that of UDP frames, and that of the connections by which ranks detect dead ones.
-fn place(info: &JobInfo, hosts: usize) -> Result<IpAddr, JobError> {
+fn place(info: &JobInfo, hosts: usize) -> Result<IpAddr, Box<JobError>> {
     match info.net {
         Net::Udp { by: Some(by) } => choose(Some(by), hosts),
         // The loopback address needs no interface, and no firewall blocks it.
         _ if info.one_machine => Ok(IpAddr::from([127, 0, 0, 1])),
         Net::Ethernet { by } => {
             let ip = choose(Some(by), hosts).or_else(|_| choose(None, hosts));
-            ip.map_err(|_| JobError::NoNetwork {
+            ip.map_err(|_| Box::new(JobError::NoNetwork {
                 hosts,
                 why: "raw Ethernet needs IP beside it, by which ranks learn who has gone: give every host an address",
-            })
+            }))
         }
         _ => choose(None, hosts),
     }

@@ -11,6 +11,7 @@ use super::local_address::of_socket;
 use super::pending_handshakes::PendingConnections;
 use crate::bootstrap::file_descriptor::{Descriptor, poll_readable};
 use crate::bootstrap::{JobError, JobKeys, KeyUse};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use core::net::{IpAddr, SocketAddr};
@@ -232,7 +233,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    pub(super) fn open(ip: IpAddr) -> Result<Self, JobError> {
+    pub(super) fn open(ip: IpAddr) -> Result<Self, Box<JobError>> {
         let address = SocketAddr::new(ip, 0);
         let open = || {
             let socket = stream(address, SocketFlags::NONBLOCK)?;
@@ -259,12 +260,12 @@ impl Listener {
         is_near: impl Fn(Peer) -> bool,
         job: JobKeys,
         timeout: u32,
-    ) -> Result<FailureDetector, JobError> {
+    ) -> Result<FailureDetector, Box<JobError>> {
         if listeners.len() > MOST_RANKS {
-            return Err(JobError::TooManyRanks {
+            return Err(Box::new(JobError::TooManyRanks {
                 ranks: listeners.len(),
                 most: MOST_RANKS,
-            });
+            }));
         }
         let mut connections = Vec::new();
         for (rank, listener) in listeners.iter().enumerate().take(me.index()) {
@@ -289,16 +290,16 @@ impl Listener {
         connections: &mut Vec<Connection>,
         mut missing: Vec<Peer>,
         (me, job): (Peer, JobKeys),
-    ) -> Result<(), JobError> {
+    ) -> Result<(), Box<JobError>> {
         let end = now() + BOOTSTRAP_TIMEOUT.as_nanos() as u64;
         let mut pending = PendingConnections::new(&MAGIC, MOST_RANKS);
         while let Some(first) = missing.first() {
             let left = end.saturating_sub(now()) / 1_000_000;
             if left == 0 {
-                return Err(JobError::Missing {
+                return Err(Box::new(JobError::Missing {
                     rank: first.index(),
                     seconds: BOOTSTRAP_TIMEOUT.as_secs(),
-                });
+                }));
             }
             pending.poll(&self.socket, left, |said, socket| {
                 // Connections of other processes are closed.
@@ -348,25 +349,24 @@ impl Hello {
 }
 
 /// Connects to a listener with retries: a host whose cable is out for a while is lost only after `timeout` seconds.
-fn connect(peer: Peer, listener: SocketAddr, timeout: u32) -> Result<Descriptor, JobError> {
+fn connect(peer: Peer, listener: SocketAddr, timeout: u32) -> Result<Descriptor, Box<JobError>> {
     let end = now() + u64::from(timeout) * 1_000_000_000;
     loop {
         match connect_once(peer, listener) {
-            Err(JobError::Unreachable { errno, .. }) if may_return(errno) && now() < end => {
-                sleep(CONNECT_RETRY);
-            }
+            Err(error) if may_return(&error) && now() < end => sleep(CONNECT_RETRY),
             connected => return connected,
         }
     }
 }
 
 /// Returns whether there is no route to that host for now.
-fn may_return(errno: c_int) -> bool {
+fn may_return(error: &JobError) -> bool {
     use libc::{EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH};
-    [EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH].contains(&errno)
+    let away = [EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH];
+    matches!(error, JobError::Unreachable { errno, .. } if away.contains(errno))
 }
 
-fn connect_once(peer: Peer, listener: SocketAddr) -> Result<Descriptor, JobError> {
+fn connect_once(peer: Peer, listener: SocketAddr) -> Result<Descriptor, Box<JobError>> {
     let socket = stream(listener, SocketFlags::empty());
     let socket = socket.map_err(JobError::failed("open a connection to another host"))?;
     // The option also limits the time of `connect`.
@@ -384,7 +384,7 @@ fn connect_once(peer: Peer, listener: SocketAddr) -> Result<Descriptor, JobError
 const SET_UP: &str = "set up a connection";
 
 /// Makes the system probe the other side: the first keep-alive probe after two fifths of the time, then two more.
-fn set_keepalive(socket: &Descriptor, seconds: u32) -> Result<(), JobError> {
+fn set_keepalive(socket: &Descriptor, seconds: u32) -> Result<(), Box<JobError>> {
     let (first, next) = ((seconds * 2 / 5).max(1), (seconds / 5).max(1));
     let time = |seconds: u32| Duration::from_secs(seconds.into());
     set_socket_keepalive(socket, true)

@@ -187,7 +187,7 @@ fn too_many_ranks_are_refused() {
         ranks: MOST_RANKS + 1,
         most: MOST_RANKS,
     };
-    assert_eq!(info.err(), Some(refused));
+    assert_eq!(info.err(), Some(Box::new(refused)));
 }
 
 #[test]
@@ -204,5 +204,5 @@ fn a_door_that_is_closed_is_named() {
         address: closed,
         errno: libc::ECONNREFUSED,
     };
-    assert_eq!(info.err(), Some(refused));
+    assert_eq!(info.err(), Some(Box::new(refused)));
 }

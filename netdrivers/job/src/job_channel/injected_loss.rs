@@ -5,6 +5,7 @@
 use crate::bootstrap::JobError;
 use crate::settings::loss::parse;
 use crate::settings::{FAULT_DELAY, FAULT_LOSS};
+use alloc::boxed::Box;
 use pombo_kernel::Network;
 #[cfg(feature = "fault")]
 use pombo_netdrivers::fault::{Delays, FaultyNetwork, Rate};
@@ -35,7 +36,7 @@ impl Loss {
     ///
     /// # Errors
     /// [`JobError::Variable`]: a value is invalid. `NotBuilt`: it requires loss, and this library is built without it.
-    pub(super) fn read() -> Result<Self, JobError> {
+    pub(super) fn read() -> Result<Self, Box<JobError>> {
         let (ppm, seed) = FAULT_LOSS.read(parse)?;
         #[cfg(not(feature = "fault"))]
         for (variable, wanted) in [
@@ -43,10 +44,10 @@ impl Loss {
             (FAULT_DELAY, FAULT_DELAY.text().is_some()),
         ] {
             if wanted {
-                return Err(JobError::NotBuilt {
+                return Err(Box::new(JobError::NotBuilt {
                     name: variable.name(),
                     feature: "fault",
-                });
+                }));
             }
         }
         Ok(Loss {

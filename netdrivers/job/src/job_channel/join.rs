@@ -49,7 +49,7 @@ pub struct Joined<const RANKS: usize, B: BufferProvider + Default + 'static = No
 /// ranks than `RANKS` is [`JobError::Kernel`].
 #[cold]
 pub fn join<const RANKS: usize, B: BufferProvider + Default + 'static>(
-    checked: Result<(), JobError>,
+    checked: Result<(), Box<JobError>>,
     fingerprint: u64,
 ) -> Result<Joined<RANKS, B>, Box<JoinError>> {
     let Bootstrapped {
@@ -108,14 +108,17 @@ fn inter_host_channel<const RANKS: usize, B: BufferProvider + Default + 'static>
     hosts: &Hosts,
     shm: Shm,
     launcher: &mut Launcher,
-) -> Result<JobChannel<RANKS, B>, JobError> {
+) -> Result<JobChannel<RANKS, B>, Box<JobError>> {
     if info.net == Net::Shm {
-        return Err(JobError::NoNetwork {
+        return Err(Box::new(JobError::NoNetwork {
             hosts: hosts.count(),
             why: "POMBO_NET is shm: set it to auto, udp or ethernet",
-        });
+        }));
     }
-    let ring_keys = info.ring_keys.take().ok_or(JobError::NoAgreement)?;
+    let ring_keys = info
+        .ring_keys
+        .take()
+        .ok_or_else(|| Box::new(JobError::NoAgreement))?;
     let (far, description) = connect::open(&info, hosts, ring_keys, launcher)?;
     let me = info.me;
     if me == Peer(0) {
@@ -158,9 +161,9 @@ fn inter_host_channel<const RANKS: usize, B: BufferProvider + Default + 'static>
     hosts: &Hosts,
     _: Shm,
     _: &mut Launcher,
-) -> Result<JobChannel<RANKS, B>, JobError> {
-    Err(JobError::NoNetwork {
+) -> Result<JobChannel<RANKS, B>, Box<JobError>> {
+    Err(Box::new(JobError::NoNetwork {
         hosts: hosts.count(),
         why: "this library was built without the feature 'hosts'",
-    })
+    }))
 }

@@ -6,6 +6,7 @@ use crate::bootstrap::file_descriptor::Descriptor;
 use crate::bootstrap::{JobError, KEEPS_PLACE, Launcher};
 use crate::environment::{number, wrong};
 use crate::settings::check_own;
+use alloc::boxed::Box;
 use core::ffi::c_int;
 use pombo_kernel::Peer;
 use pombo_netdrivers::deaths::DeathSource;
@@ -37,7 +38,7 @@ impl<const RANKS: usize> KeptPlace<RANKS> {
                 launcher,
                 fingerprint,
             }),
-            _ => Err(no_launcher()),
+            _ => Err(*no_launcher()),
         }
     }
 
@@ -116,6 +117,6 @@ impl Withdrawal {
     }
 }
 
-fn no_launcher() -> JobError {
+fn no_launcher() -> Box<JobError> {
     wrong(c"PMI_FD", "set by the launcher of a job on several hosts")
 }

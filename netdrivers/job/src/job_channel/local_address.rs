@@ -1,6 +1,7 @@
 //! The addresses of this host's sockets, and the choice of one that others can reach. Only `job_channel` uses it.
 
 use crate::bootstrap::{JobError, excerpt};
+use alloc::boxed::Box;
 use core::net::{IpAddr, SocketAddr};
 use pombo_netdrivers::ip_text::parse_ip;
 use pombo_netdrivers::udp::{Interface, interfaces};
@@ -8,14 +9,14 @@ use rustix::fd::AsFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, getsockname, socket_with};
 
 /// Returns the address to which a socket is bound.
-pub(super) fn of_socket(socket: impl AsFd) -> Result<SocketAddr, JobError> {
+pub(super) fn of_socket(socket: impl AsFd) -> Result<SocketAddr, Box<JobError>> {
     let address = getsockname(socket).and_then(SocketAddr::try_from);
     address.map_err(JobError::failed("ask a socket for its address"))
 }
 
 /// Returns this host's address on the network: the named one, or that of the named interface; otherwise that of the
 /// default route.
-pub(super) fn choose(by: Option<&str>, hosts: usize) -> Result<IpAddr, JobError> {
+pub(super) fn choose(by: Option<&str>, hosts: usize) -> Result<IpAddr, Box<JobError>> {
     if let Some(address) = by.and_then(parse_ip) {
         return Ok(address);
     }
@@ -32,15 +33,18 @@ pub(super) fn choose(by: Option<&str>, hosts: usize) -> Result<IpAddr, JobError>
             .map(|interface| interface.address)
     };
     if let Some(name) = by {
-        return first(&|interface| interface.name == name).ok_or_else(|| JobError::NoInterface {
-            name: excerpt(name),
+        return first(&|interface| interface.name == name).ok_or_else(|| {
+            let name = excerpt(name);
+            Box::new(JobError::NoInterface { name })
         });
     }
     let outward = || first(&|interface| interface.running && !interface.loopback);
     let address = way_out().or_else(outward);
-    address.ok_or(JobError::NoNetwork {
-        hosts,
-        why: "this one has no interface with an address that is up",
+    address.ok_or_else(|| {
+        Box::new(JobError::NoNetwork {
+            hosts,
+            why: "this one has no interface with an address that is up",
+        })
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::bootstrap::{Block, JobError, RawUnavailable};
 use crate::settings::whole;
+use alloc::boxed::Box;
 use core::net::SocketAddr;
 use pombo_kernel::text::fields;
 use pombo_netdrivers::ethernet::Address;
@@ -20,7 +21,7 @@ pub(super) struct RemoteAddresses {
 }
 
 impl RemoteAddresses {
-    pub(super) fn read(rank: usize, text: &str) -> Result<Self, JobError> {
+    pub(super) fn read(rank: usize, text: &str) -> Result<Self, Box<JobError>> {
         let parse = || {
             let mut fields = fields(text, b'/');
             let word = Block::read(fields.next()?)?;

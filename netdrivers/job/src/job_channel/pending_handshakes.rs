@@ -7,6 +7,7 @@
 
 use crate::bootstrap::JobError;
 use crate::bootstrap::file_descriptor::{Descriptor, poll_readable};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 use rustix::io::Errno;
@@ -48,7 +49,7 @@ impl<const SIZE: usize> PendingConnections<SIZE> {
         listener: &Descriptor,
         milliseconds: u64,
         mut all: impl FnMut(&[u8; SIZE], Descriptor),
-    ) -> Result<(), JobError> {
+    ) -> Result<(), Box<JobError>> {
         let sockets = self.pending.iter().map(|one| &one.socket);
         let polled = core::iter::once(listener).chain(sockets);
         let Ok(readable) = poll_readable(polled, Duration::from_millis(milliseconds)) else {
@@ -75,7 +76,7 @@ impl<const SIZE: usize> PendingConnections<SIZE> {
         }
     }
 
-    fn accept_ready(&mut self, listener: &Descriptor) -> Result<(), JobError> {
+    fn accept_ready(&mut self, listener: &Descriptor) -> Result<(), Box<JobError>> {
         for _ in 0..ACCEPTS_AT_ONCE {
             match accept_with(listener, SocketFlags::CLOEXEC) {
                 Ok(socket) => {

@@ -5,26 +5,28 @@ use super::bulk::{Bulk, FAST_LINE, USUAL_FRAME};
 use super::peer_addresses::RemoteAddresses;
 use crate::bootstrap::ExchangedText;
 use crate::bootstrap::Launcher;
-use crate::bootstrap::{JobError, JobInfo, RawUnavailable, read};
+use crate::bootstrap::{JobError, JobInfo, RawUnavailable};
 use crate::fixed_string::text;
 use crate::host_map::Hosts;
 use crate::settings::whole;
 use crate::settings::{ETHERNET_IO, PNET};
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::IpAddr;
-use pombo_kernel::channel::Arrival;
+use pombo_kernel::channel::{Arrival, ChannelError};
 use pombo_kernel::{Network, Part, Peer};
 use pombo_netdrivers::Ethernet;
 use pombo_netdrivers::ethernet::{Address, BoundEthernet, FrameAddress, Traffic};
-use pombo_netdrivers::udp::Udp;
+use pombo_netdrivers::wait::now;
+use pombo_transport::ContiguousFrame;
 
 /// Opens a device at the interface of that name, or at the only one with a carrier.
 pub(super) fn open(
     name: &str,
     (job, peer): (u64, Peer),
     traffic: Traffic,
-) -> Result<BoundEthernet, JobError> {
+) -> Result<BoundEthernet, Box<JobError>> {
     let job = job as u16;
     let open = match is_by_pnet()? {
         #[cfg(feature = "pnet")]
@@ -42,19 +44,22 @@ pub(super) fn open(
 ///
 /// # Errors
 /// [`JobError::NotBuilt`]: they are, and this library is built without it.
-pub(super) fn is_by_pnet() -> Result<bool, JobError> {
+pub(super) fn is_by_pnet() -> Result<bool, Box<JobError>> {
     let by_pnet = ETHERNET_IO.read(|text| Some(text == PNET))?;
     match by_pnet && !cfg!(feature = "pnet") {
-        true => Err(JobError::NotBuilt {
+        true => Err(Box::new(JobError::NotBuilt {
             name: ETHERNET_IO.name(),
             feature: PNET,
-        }),
+        })),
         false => Ok(by_pnet),
     }
 }
 
 /// Opens a device at the interface that has this address.
-pub(super) fn open_at(ip: IpAddr, (job, peer): (u64, Peer)) -> Result<BoundEthernet, JobError> {
+pub(super) fn open_at(
+    ip: IpAddr,
+    (job, peer): (u64, Peer),
+) -> Result<BoundEthernet, Box<JobError>> {
     let all = pombo_netdrivers::udp::interfaces()?;
     let at = all.iter().find(|one| one.address == ip && !one.loopback);
     let why = RawUnavailable::NoInterface;
@@ -63,24 +68,24 @@ pub(super) fn open_at(ip: IpAddr, (job, peer): (u64, Peer)) -> Result<BoundEther
 }
 
 /// Returns the error of a rank that cannot use raw Ethernet.
-pub(super) fn refuse(rank: usize, why: RawUnavailable) -> JobError {
-    JobError::NoEthernet { rank, why }
+pub(super) fn refuse(rank: usize, why: RawUnavailable) -> Box<JobError> {
+    Box::new(JobError::NoEthernet { rank, why })
 }
 
 /// Joins the others if all of them can and receive each other's frames; all ranks get the same result. Beside the device
 /// it returns what becomes of long messages, if there is UDP for them and raw frames are not longer than usual.
 pub(super) fn join(
-    opened: Result<BoundEthernet, JobError>,
-    mut udp: Option<&mut Udp>,
+    opened: Result<BoundEthernet, Box<JobError>>,
+    mut udp: Option<&mut dyn TrialDevice>,
     (info, hosts): (&JobInfo, &Hosts),
     all: &[RemoteAddresses],
     launcher: &mut Launcher,
-) -> Result<(Ethernet, Option<Bulk>), JobError> {
+) -> Result<(Box<Ethernet>, Option<Bulk>), Box<JobError>> {
     let mut addresses: Vec<Address> = Vec::new();
     for (rank, at) in all.iter().enumerate() {
         addresses.push(at.raw.map_err(|why| refuse(rank, why))?);
     }
-    let mut device = opened?.join(&addresses)?;
+    let mut device = Box::new(opened?.join(&addresses)?);
     udp = udp.filter(|_| device.mtu() <= USUAL_FRAME);
     let mut bulk = match udp {
         Some(_) => Bulk::asked()?,
@@ -89,14 +94,14 @@ pub(super) fn join(
     if bulk == Bulk::Udp && device.speed().is_some_and(|speed| speed < FAST_LINE) {
         bulk = Bulk::SlowLine;
     }
-    let others = other_hosts(&device, info.me, hosts);
+    let others = other_hosts(all.len(), info.me, hosts);
     // All have sent before the time starts, and frames that arrive meanwhile are queued: so no rank has to be quick.
-    send_trial(&mut device, &others);
+    device.send_trial(&others);
     if let Some(udp) = &mut udp {
-        send_trial(*udp, &others);
+        udp.send_trial(&others);
     }
     launcher.exchange("pombo-called", &ExchangedText::from("-"))?;
-    let unheard = receive_trials(&mut device, &others, TRIAL);
+    let unheard = receive_trials(&mut *device, &others, TRIAL);
     if let Some(udp) = &mut udp
         && receive_trials(*udp, &others, BULK_TRIAL).is_some()
     {
@@ -107,23 +112,24 @@ pub(super) fn join(
         None => text!("{}-", bulk),
         Some(rank) => text!("{}{}", bulk, rank),
     };
-    let words = read(&launcher.exchange("pombo-heard", &word)?, |_, word| {
+    let mut bulk = Bulk::Udp;
+    for (rank, word) in launcher.exchange("pombo-heard", &word)?.iter().enumerate() {
+        let word = word.as_str();
         let mut rest = word.chars();
-        let bulk = rest.next().and_then(Bulk::of_letter);
-        let bulk = bulk.ok_or_else(|| JobError::card(0, word))?;
-        Ok((bulk, whole(rest.as_str().as_bytes())))
-    })?;
-    for (rank, (_, unheard)) in words.iter().enumerate() {
-        if let Some(unheard) = *unheard {
-            return Err(refuse(rank, RawUnavailable::Unheard { rank: unheard }));
+        let its = rest.next().and_then(Bulk::of_letter);
+        let its = its.ok_or_else(|| JobError::card(rank, word))?;
+        if let Some(rank_unheard) = whole(rest.as_str().as_bytes()) {
+            let why = RawUnavailable::Unheard { rank: rank_unheard };
+            return Err(refuse(rank, why));
+        }
+        if bulk == Bulk::Udp {
+            bulk = its;
         }
     }
     // All of these frames were sent before the exchange, and no rank sends others yet.
-    while device.poll(|_| ()).is_ok_and(|any| any) {}
-    let mut bulks = words.into_iter().map(|(bulk, _)| bulk);
-    let bulk = bulks.find(|bulk| *bulk != Bulk::Udp).unwrap_or(Bulk::Udp);
+    device.drain();
     let bulk = udp.map(|udp| {
-        while udp.poll(|_| ()).is_ok_and(|any| any) {}
+        udp.drain();
         bulk
     });
     Ok((device, bulk))
@@ -137,42 +143,73 @@ const BULK_TRIAL: u64 = 200_000_000;
 const ROUND: u64 = 20_000_000;
 const ROUNDS: u64 = 3;
 
-/// Returns the ranks of other hosts.
-fn other_hosts(device: &Ethernet, me: Peer, hosts: &Hosts) -> Vec<Peer> {
-    let peers = (0..device.peers()).map(|peer| Peer(peer as u16));
-    let is_far = |peer: &Peer| !hosts.share_host(me, *peer);
-    peers.filter(is_far).collect()
+/// A device as its trial needs it: an object, so that the trial exists once.
+pub(super) trait TrialDevice {
+    /// Sends a frame of the largest size to each of them, so that a switch that does not carry it is detected now.
+    fn send_trial(&mut self, others: &[Peer]);
+
+    /// Tells the sources of what has arrived. Returns whether anything has.
+    fn hear(&mut self, from: &mut dyn FnMut(Peer)) -> Result<bool, ChannelError>;
+
+    /// Waits as [`Network::wait`].
+    fn wait_until(&mut self, idle: u32, until: u64);
+
+    /// Drops what has arrived.
+    fn drain(&mut self) {
+        while self.hear(&mut |_| ()).is_ok_and(|any| any) {}
+    }
 }
 
-/// Sends a frame of the largest size to each of them, so that a switch that does not carry it is detected now.
-fn send_trial(device: &mut impl Network, others: &[Peer]) {
-    let longest = vec![b'?'; device.mtu()];
-    for peer in others {
-        // A frame that is not sent counts as lost.
-        let _ = device.transmit(*peer, &[Part::Bytes(&longest)]);
+impl<N: for<'a> Network<Frame<'a> = ContiguousFrame<'a>>> TrialDevice for N {
+    fn send_trial(&mut self, others: &[Peer]) {
+        let longest = vec![b'?'; self.mtu()];
+        for peer in others {
+            // A frame that is not sent counts as lost.
+            let _ = self.transmit(*peer, &[Part::Bytes(&longest)]);
+        }
     }
+
+    fn hear(&mut self, from: &mut dyn FnMut(Peer)) -> Result<bool, ChannelError> {
+        // As an object, by which the device is polled later, too.
+        let mut each = |frame: ContiguousFrame<'_>| from(frame.from());
+        let each: &mut dyn FnMut(ContiguousFrame<'_>) = &mut each;
+        self.poll(each)
+    }
+
+    fn wait_until(&mut self, idle: u32, until: u64) {
+        let _ = self.wait(idle, until);
+    }
+}
+
+/// Returns the ranks of other hosts.
+fn other_hosts(ranks: usize, me: Peer, hosts: &Hosts) -> Vec<Peer> {
+    let mut others = Vec::new();
+    for peer in (0..ranks as u16).map(Peer) {
+        if !hosts.share_host(me, peer) {
+            others.push(peer);
+        }
+    }
+    others
 }
 
 /// Waits `trial` nanoseconds at most for a frame of each of them, and goes on sending meanwhile. Returns the first rank
 /// that was not received.
-fn receive_trials(device: &mut impl Network, others: &[Peer], trial: u64) -> Option<usize> {
-    let (begin, mut missing) = (device.now(), others.to_vec());
+fn receive_trials(device: &mut dyn TrialDevice, others: &[Peer], trial: u64) -> Option<usize> {
+    let (begin, mut missing) = (now(), others.to_vec());
     let (mut rounds, mut idle) = (0, 0);
     loop {
-        let now = device.now();
+        let now = now();
         if now >= begin + rounds * ROUND || missing.is_empty() {
             rounds += 1;
-            send_trial(device, others);
+            device.send_trial(others);
         }
-        let came = device.poll(|frame| {
-            missing.retain(|peer| *peer != frame.from());
-        });
+        let came = device.hear(&mut |from| missing.retain(|peer| *peer != from));
         // The time-out counts only when no frame waits to be read any more.
         let over = came.is_err() || came == Ok(false) && now >= begin + trial;
         if missing.is_empty() && rounds >= ROUNDS || over {
             return missing.first().map(|peer| peer.index());
         }
         idle = if came == Ok(true) { 0 } else { idle + 1 };
-        let _ = device.wait(idle, begin + rounds * ROUND);
+        device.wait_until(idle, begin + rounds * ROUND);
     }
 }

@@ -3,6 +3,7 @@
 use super::values::{Values, whole};
 use crate::bootstrap::JobError;
 use crate::environment;
+use alloc::boxed::Box;
 use core::ffi::CStr;
 
 /// An environment variable.
@@ -39,7 +40,7 @@ impl Variable {
     ///
     /// # Errors
     /// [`JobError::Variable`]: it is neither.
-    pub fn switch(&self) -> Result<bool, JobError> {
+    pub fn switch(&self) -> Result<bool, Box<JobError>> {
         self.read(|text| match text {
             "0" => Some(false),
             "1" => Some(true),
@@ -48,12 +49,15 @@ impl Variable {
     }
 
     /// Parses the value, or its default.
-    pub fn read<T>(&self, parse: impl FnOnce(&'static str) -> Option<T>) -> Result<T, JobError> {
+    pub fn read<T>(
+        &self,
+        parse: impl FnOnce(&'static str) -> Option<T>,
+    ) -> Result<T, Box<JobError>> {
         parse(self.text().unwrap_or(self.default)).ok_or_else(|| self.wrong())
     }
 
     /// Returns the number in the value, or its default.
-    pub fn number(&self) -> Result<usize, JobError> {
+    pub fn number(&self) -> Result<usize, Box<JobError>> {
         let (least, most) = self.values.range;
         let value = environment::variable(self.name);
         whole(value.map_or(self.default.as_bytes(), CStr::to_bytes))
@@ -64,14 +68,14 @@ impl Variable {
     /// Returns the error of an invalid value.
     #[cold]
     #[inline(never)]
-    pub fn wrong(&self) -> JobError {
+    pub fn wrong(&self) -> Box<JobError> {
         self.must_be(self.values.must)
     }
 
     /// Returns the error of a value that a program refuses.
     #[cold]
     #[inline(never)]
-    pub fn must_be(&self, must: &'static str) -> JobError {
+    pub fn must_be(&self, must: &'static str) -> Box<JobError> {
         environment::wrong(self.name, must)
     }
 }
