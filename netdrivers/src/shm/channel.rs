@@ -532,7 +532,7 @@ impl Shm {
             return Err(ChannelError::PeerLost(connection.name));
         }
         // A reader on the same processor finds what the ring holds in its caches.
-        let mut pushed = match self.wait_policy.spins() {
+        let mut pushed = match FAST_PATHS && self.wait_policy.spins() {
             true => self.push_long(to, len, parts),
             false => Ok(false),
         };
