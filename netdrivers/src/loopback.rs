@@ -21,7 +21,7 @@ use pombo_transport::{ContiguousFrame, LocalChannel};
 pub struct Loopback {
     me: Peer,
     world: Arc<World>,
-    /// The names of the peers in events and errors, if they are not the numbers.
+    /// The names of the peers in events, if they are not the numbers.
     names: Vec<Peer>,
     /// The events that the running poll has taken out of the inbox; kept for its memory.
     batch: Vec<InboxEvent>,
@@ -79,7 +79,7 @@ impl Loopback {
         inbox.ok_or(ChannelError::NoSuchPeer(peer))
     }
 
-    /// Returns the name of a peer in events and errors.
+    /// Returns the name of a peer in events.
     fn name(&self, peer: Peer) -> Peer {
         self.names.get(peer.index()).copied().unwrap_or(peer)
     }
@@ -144,7 +144,7 @@ impl Channel for Loopback {
         }
         inbox.state.with(|state| {
             if state.closed {
-                return Err(ChannelError::PeerLost(self.name(to)));
+                return Err(ChannelError::PeerLost(to));
             }
             let share = &mut state.senders[self.me.index()];
             if share.queued == limits.frames_in_flight {

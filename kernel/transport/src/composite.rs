@@ -38,9 +38,9 @@ pub struct Composite<A: LocalChannel, B: Channel, N: Capacity = Cap<8>, S: Stora
     remote_peers: Option<RemotePeers<B, N, S>>,
 }
 
-/// A channel that can be the local one: its events and errors name peers by the numbers that they have on the remote one.
+/// A channel that can be the local one: its events name peers by the numbers that they have on the remote one.
 pub trait LocalChannel: Channel {
-    /// Names peer `i` by `names[i]` in all events and errors from now on. Calls still take this channel's own numbers.
+    /// Names peer `i` by `names[i]` in all events from now on. Calls still take this channel's own numbers.
     fn set_names(&mut self, names: &[Peer]);
 }
 
@@ -193,7 +193,12 @@ impl<B: Channel, N: Capacity, S: Storage> RemotePeers<B, N, S> {
             return self.channel.try_send(to, cookie, parts);
         };
         self.sent_to_self |= to == self.channel.me();
-        local.try_send(number, cookie, parts)
+        let sent = local.try_send(number, cookie, parts);
+        sent.map_err(|error| match error {
+            ChannelError::PeerLost(_) => ChannelError::PeerLost(to),
+            ChannelError::NoSuchPeer(_) => ChannelError::NoSuchPeer(to),
+            error => error,
+        })
     }
 
     fn wait_sources(&mut self, local: &mut impl Channel) -> Option<WaitSet> {

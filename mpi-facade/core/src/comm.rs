@@ -17,6 +17,7 @@ use crate::info::list::InfoList;
 use crate::runtime::world::CommError;
 use crate::topology::kinds::Topology;
 use alloc::rc::Rc;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use core::ops::Range;
@@ -104,21 +105,20 @@ impl CommRecord {
         world: usize,
         handler: Errhandler,
     ) -> Self {
-        let identity = peers.len() == world
-            && peers
-                .iter()
-                .enumerate()
-                .all(|(rank, peer)| peer.index() == rank);
-        let mut ranks = Vec::new();
-        if !identity {
-            ranks.resize(world, None);
-            for (rank, peer) in peers.iter().enumerate() {
-                if let Some(place) = ranks.get_mut(peer.index()) {
-                    *place = Some(rank as u16);
-                }
+        let (mut rank, mut are_peers) = (0, peers.len() == world);
+        let mut ranks = vec![None; world];
+        for (place, &peer) in peers.iter().enumerate() {
+            if peer == own {
+                rank = place;
+            }
+            are_peers &= peer.index() == place;
+            if let Some(of_peer) = ranks.get_mut(peer.index()) {
+                *of_peer = Some(place as u16);
             }
         }
-        let rank = peers.iter().position(|&peer| peer == own).unwrap_or(0);
+        if are_peers {
+            ranks = Vec::new();
+        }
         CommRecord {
             context,
             rank,

@@ -351,7 +351,7 @@ impl Channel for Shm {
             return self.send_long(to, cookie, parts);
         }
         if connection.closed {
-            return Err(ChannelError::PeerLost(connection.name));
+            return Err(ChannelError::PeerLost(to));
         }
         if connection.mail.suits(len) && self.invitations > 0 && self.wait_policy.spins() {
             self.invitations -= 1;
@@ -529,7 +529,7 @@ impl Shm {
         }
         let connection = &self.connections[to.index()];
         if connection.closed {
-            return Err(ChannelError::PeerLost(connection.name));
+            return Err(ChannelError::PeerLost(to));
         }
         // A reader on the same processor finds what the ring holds in its caches.
         let mut pushed = match FAST_PATHS && self.wait_policy.spins() {
@@ -573,7 +573,7 @@ impl Shm {
         if self.connections[to.index()].close() {
             activate(&mut self.active, to);
         }
-        ChannelError::PeerLost(self.connections[to.index()].name)
+        ChannelError::PeerLost(to)
     }
 }
 

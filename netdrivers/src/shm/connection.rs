@@ -44,7 +44,7 @@ pub(super) struct Connection {
     exposed: u64,
     /// The peer could not read exposed memory.
     pub(super) refuses_reads: bool,
-    /// The name of the peer in events and errors.
+    /// The name of the peer in events.
     pub(super) name: Peer,
     /// The peer knows that this rank sends to it.
     pub(super) announced: bool,

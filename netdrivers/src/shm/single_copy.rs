@@ -131,7 +131,7 @@ impl Shm {
         let descriptor = cma::describe(bytes, payload.len(), token);
         let connection = &mut self.connections[to.index()];
         if connection.closed {
-            return Err(ChannelError::PeerLost(connection.name));
+            return Err(ChannelError::PeerLost(to));
         }
         let descriptor = Part::Bytes(&descriptor);
         let exposed = match *heads {
