@@ -52,6 +52,55 @@ impl<N: Slice<Entry<E>>, E: BasicType> Layout<N, E> {
         })
     }
 
+    /// Creates a layout of runs of values, in this order: the displacement of each in bytes, the type, and the number of
+    /// values. It is that of the same parts, but needs nothing of what constructs others.
+    ///
+    /// # Errors
+    /// As [`Layout::of_parts`].
+    pub fn of_runs(runs: &[(i64, E, u64)]) -> Result<Self, Error> {
+        let mut layout = Layout {
+            entries: N::new(),
+            root: 0,
+            size: 0,
+            elements: 0,
+            depth: 0,
+            bounds: Bounds::default(),
+            element: PhantomData,
+        };
+        let mut last_end = None;
+        for &(offset, element, values) in runs {
+            let memory = element.size().checked_mul(values);
+            let end = memory.and_then(|memory| offset.checked_add_unsigned(memory));
+            let len = element.packed_size().checked_mul(values);
+            let size = len.and_then(|len| layout.size.checked_add(len));
+            let (Some(end), Some(len), Some(size)) = (end, len, size) else {
+                return Err(Error::LayoutOverflow);
+            };
+            let run = Entry {
+                offset,
+                before: layout.size,
+                len,
+                ..Entry::run(element)
+            };
+            match layout.entries.as_mut().last_mut() {
+                Some(last) if last_end == Some(offset) && last.content == run.content => {
+                    last.len += len
+                }
+                _ => layout.entries.push(run).map_err(|_| Error::Full)?,
+            }
+            last_end = Some(end);
+            layout.size = size;
+            layout.elements += values;
+            let own = Bounds {
+                lower: offset,
+                true_lower: offset,
+                ..Bounds::of_value(end, element.alignment())
+            };
+            layout.bounds = layout.bounds.and(&own);
+        }
+        Ok(layout)
+    }
+
     /// Creates a layout of `count` copies of this one, `stride` bytes apart.
     ///
     /// # Errors

@@ -84,24 +84,15 @@ impl BasicType for Value {
 impl TypeLayout {
     /// Returns the layout of a predefined datatype.
     pub(super) fn predefined(datatype: Datatype, known: &Predefined) -> Result<Self, Error> {
-        let Some(parts) = pair(known) else {
-            return Self::of_value(Value(datatype));
-        };
-        let [value, index] = parts.map(Self::of_value);
-        let (value, index) = (value?, index?);
-        Self::of_pieces(&[
-            Piece::items(0, 1, &value),
-            Piece::items(known.index_offset() as i64, 1, &index),
-        ])?
-        .padded()
-    }
-
-    fn of_value(value: Value) -> Result<Self, Error> {
-        let byte = Layout::of(Byte).map_err(refused)?;
-        Self::joined(
-            byte.repeated(value.size(), 1).map_err(refused)?,
-            Layout::of(value).map_err(refused)?,
-        )
+        let parts = pair(known);
+        let [one, other] = parts.unwrap_or([Value(datatype); 2]);
+        let all = [(0, one, 1), (known.index_offset() as i64, other, 1)];
+        // Not by pieces: a program without derived datatypes needs nothing that constructs them.
+        let values = &all[..1 + usize::from(parts.is_some())];
+        let bytes = all.map(|(at, value, _)| (at, Byte, value.size()));
+        let bytes = Layout::of_runs(&bytes[..values.len()]).map_err(refused)?;
+        let values = Layout::of_runs(values).and_then(Layout::padded);
+        Self::joined(bytes, values.map_err(refused)?)
     }
 
     /// Returns the layout of pieces, in this order.
@@ -281,5 +272,39 @@ fn refused(error: pombo_kernel::Error) -> Error {
             name: "displacements or lengths",
             must: "so small that the datatype's bounds fit 63 bits, and nested at most 32 deep",
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::predefined::all;
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn a_predefined_layout_is_that_of_its_pieces() {
+        let of = |Value(datatype)| {
+            let known = predefined(datatype).expect("a predefined datatype");
+            TypeLayout::predefined(datatype, known).expect("a layout")
+        };
+        for (datatype, known) in all() {
+            let layout = of(Value(datatype));
+            let pieces = match pair(known).map(|parts| parts.map(of)) {
+                Some([value, index]) => TypeLayout::of_pieces(&[
+                    Piece::items(0, 1, &value),
+                    Piece::items(known.index_offset() as i64, 1, &index),
+                ]),
+                None => TypeLayout::of_pieces(&[Piece::items(0, 1, &of(Value(datatype)))]),
+            };
+            let pieces = pieces.and_then(TypeLayout::padded).expect("a layout");
+            assert_eq!(layout.bounds(), pieces.bounds());
+            assert_eq!(layout.dense_size(), pieces.dense_size());
+            let [one, other] = [&layout, &pieces].map(|layout| {
+                let runs: Vec<_> = layout.value_runs().collect();
+                let blocks: Vec<_> = layout.blocks(3, 0, 3 * layout.size()).collect();
+                (layout.size(), runs, blocks, layout.values.elements())
+            });
+            assert_eq!(one, other);
+        }
     }
 }
