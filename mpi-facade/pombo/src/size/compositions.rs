@@ -91,6 +91,9 @@ pub(super) const COMPOSITIONS: [Composition; 4] = [
         package: ABI,
         features: "diagnostics,fast-paths,launchers,layouts,rendezvous",
         forbids: &[
+            "core::fmt",
+            "core::str::pattern",
+            "pombo_mpi::datatype::type_layout::TypeLayout::of_pieces",
             "pombo_mpi::collective::operation",
             "pombo_mpi::op::loops",
             "pombo_mpi::buffered",
@@ -108,6 +111,12 @@ pub(super) const COMPOSITIONS: [Composition; 4] = [
         name: "everything",
         package: ABI,
         features: "hosts,fault,diagnostics,fast-paths,layouts,rendezvous,progress-thread",
-        forbids: &["_Unwind"],
+        forbids: &[
+            "core::fmt",
+            "core::net::parser",
+            "core::str::pattern",
+            "pombo_mpi::datatype::type_layout::TypeLayout::of_pieces",
+            "_Unwind",
+        ],
     },
 ];
