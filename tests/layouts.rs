@@ -75,7 +75,7 @@ fn build(recipe: &Recipe) -> (HeapLayout, Model) {
             let (mut placed, mut end) = (Vec::new(), 0);
             for (place, &(gap, count, element)) in runs.iter().enumerate() {
                 end += if place == 0 { 0 } else { gap };
-                placed.push((end, count, element));
+                placed.push((i64::from(end), element, u64::from(count)));
                 for _ in 0..count {
                     model.values.push((end.into(), element));
                     end += element.size() as u32;
@@ -84,7 +84,7 @@ fn build(recipe: &Recipe) -> (HeapLayout, Model) {
             let alignment = runs.iter().map(|(.., element)| element.alignment()).max();
             let end = u64::from(end).next_multiple_of(alignment.expect("a run"));
             model.bounds = Some((0, end as i64, false));
-            HeapLayout::of_runs(&placed)
+            HeapLayout::of_runs(&placed).and_then(Layout::padded)
         }
         Recipe::Repeated(inner, count, stride) => {
             let (layout, inner) = build(inner);
@@ -332,6 +332,40 @@ fn irregular_data_is_as_many_blocks_as_needed() {
     );
     let full = Small::of_parts([0, 100, 250, 300].map(|offset| Part::items(offset, 2, &columns)));
     assert_eq!(full.map(drop), Err(Error::Full));
+}
+
+#[test]
+fn runs_are_the_layout_of_the_same_parts() {
+    type Small = Layout<heapless::Vec<Entry<Element>, 8>>;
+    let runs = [
+        (8, Element::F64, 2),
+        (24, Element::F64, 1),
+        (40, Element::I16, 3),
+        (0, Element::I16, 1),
+    ];
+    for end in 0..=runs.len() {
+        let runs = &runs[..end];
+        let parts = runs.iter().map(|&(offset, element, values)| {
+            let value = Small::of(element).expect("a value");
+            (
+                offset,
+                value
+                    .repeated(values, value.bounds().extent())
+                    .expect("a run"),
+            )
+        });
+        let parts: Vec<_> = parts.collect();
+        let parts = parts
+            .iter()
+            .map(|(offset, run)| Part::items(*offset, 1, run));
+        let expected = Small::of_parts(parts).expect("a layout");
+        let layout = Small::of_runs(runs).expect("a layout");
+        assert_eq!(format!("{layout:?}"), format!("{expected:?}"));
+    }
+    for (offset, values) in [(i64::MAX - 7, 1), (0, 1 << 61)] {
+        let layout = Small::of_runs(&[(offset, Element::F64, values)]);
+        assert_eq!(layout.map(drop), Err(Error::LayoutOverflow));
+    }
 }
 
 /// Checks the bounds: what does not fit is an error and no panic.

@@ -52,39 +52,53 @@ impl<N: Slice<Entry<E>>, E: BasicType> Layout<N, E> {
         })
     }
 
-    /// Creates the layout of a C structure of at least one run of equal values: the displacement of each, the first one's
-    /// 0 and each behind the one before it, and its number of values. It needs less code than parts.
+    /// Creates a layout of runs of values, in this order: the displacement of each in bytes, the type, and the number of
+    /// values. It is that of the same parts, but needs nothing of what constructs others.
     ///
     /// # Errors
-    /// [`Error::Full`]: the table is full.
-    pub fn of_runs(runs: &[(u32, u32, E)]) -> Result<Self, Error> {
-        let mut entries = N::new();
-        let (mut size, mut elements, mut end, mut alignment) = (0, 0, 0, 1);
-        for &(offset, count, element) in runs {
-            let (offset, count) = (u64::from(offset), u64::from(count));
-            let len = count * element.packed_size();
-            let entry = Entry {
-                offset: offset as i64,
-                before: size,
+    /// As [`Layout::of_parts`].
+    pub fn of_runs(runs: &[(i64, E, u64)]) -> Result<Self, Error> {
+        let mut layout = Layout {
+            entries: N::new(),
+            root: 0,
+            size: 0,
+            elements: 0,
+            depth: 0,
+            bounds: Bounds::default(),
+            element: PhantomData,
+        };
+        let mut last_end = None;
+        for &(offset, element, values) in runs {
+            let memory = element.size().checked_mul(values);
+            let end = memory.and_then(|memory| offset.checked_add_unsigned(memory));
+            let len = element.packed_size().checked_mul(values);
+            let size = len.and_then(|len| layout.size.checked_add(len));
+            let (Some(end), Some(len), Some(size)) = (end, len, size) else {
+                return Err(Error::LayoutOverflow);
+            };
+            let run = Entry {
+                offset,
+                before: layout.size,
                 len,
                 ..Entry::run(element)
             };
-            entries.push(entry).map_err(|_| Error::Full)?;
-            (size, elements) = (size + len, elements + count);
-            end = offset + count * element.size();
-            alignment = element.alignment().max(alignment);
+            match layout.entries.as_mut().last_mut() {
+                Some(last) if last_end == Some(offset) && last.content == run.content => {
+                    last.len += len
+                }
+                _ => layout.entries.push(run).map_err(|_| Error::Full)?,
+            }
+            last_end = Some(end);
+            layout.size = size;
+            layout.elements += values;
+            let own = Bounds {
+                lower: offset,
+                true_lower: offset,
+                ..Bounds::of_value(end, element.alignment())
+            };
+            layout.bounds = layout.bounds.and(&own);
         }
-        let mut bounds = Bounds::of_value(end as i64, alignment);
-        bounds.upper = end.next_multiple_of(alignment) as i64;
-        Ok(Layout {
-            entries,
-            root: 0,
-            size,
-            elements,
-            depth: 0,
-            bounds,
-            element: PhantomData,
-        })
+        Ok(layout)
     }
 
     /// Creates a layout of `count` copies of this one, `stride` bytes apart.

@@ -18,7 +18,7 @@ use crate::runtime::phase;
 use core::ffi::c_int;
 use pombo_job::log::LogLine;
 use pombo_kernel::channel::ChannelError;
-use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill};
+use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill, line};
 use pombo_netdrivers::Errno;
 
 /// An error of an MPI call. Its `Display` names the wrong argument or state and the valid one.
@@ -258,6 +258,43 @@ impl Error {
     }
 }
 
+/// The words of each kind, in the order of their declaration.
+const WORDS: &str = "\
+communicator
+MPI_COMM_NULL
+MPI_COMM_WORLD or what MPI_Comm_dup and its like made
+datatype
+MPI_DATATYPE_NULL
+a predefined one or what MPI_Type_* made
+error handler
+MPI_ERRHANDLER_NULL
+MPI_ERRORS_RETURN or another that exists
+file
+MPI_FILE_NULL
+what MPI_File_open made
+group
+MPI_GROUP_NULL
+what MPI_Comm_group or MPI_Group_* made
+info
+MPI_INFO_NULL
+what MPI_Info_create made
+message
+MPI_MESSAGE_NULL
+what MPI_Mprobe gave, once
+operation
+MPI_OP_NULL
+a predefined one or what MPI_Op_create made
+request
+MPI_REQUEST_NULL
+what a non-blocking call gave, until it completes
+session
+MPI_SESSION_NULL
+what MPI_Session_init made
+window
+MPI_WIN_NULL
+what MPI_Win_* made
+";
+
 impl Kind {
     const fn class(self) -> Class {
         match self {
@@ -275,44 +312,8 @@ impl Kind {
     }
 
     /// Returns the object's name in a message, the name of its null handle, and what makes a handle.
-    const fn words(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            Self::Comm => (
-                "communicator",
-                "MPI_COMM_NULL",
-                "MPI_COMM_WORLD or what MPI_Comm_dup and its like made",
-            ),
-            Self::Datatype => (
-                "datatype",
-                "MPI_DATATYPE_NULL",
-                "a predefined one or what MPI_Type_* made",
-            ),
-            Self::Errhandler => (
-                "error handler",
-                "MPI_ERRHANDLER_NULL",
-                "MPI_ERRORS_RETURN or another that exists",
-            ),
-            Self::File => ("file", "MPI_FILE_NULL", "what MPI_File_open made"),
-            Self::Group => (
-                "group",
-                "MPI_GROUP_NULL",
-                "what MPI_Comm_group or MPI_Group_* made",
-            ),
-            Self::Info => ("info", "MPI_INFO_NULL", "what MPI_Info_create made"),
-            Self::Message => ("message", "MPI_MESSAGE_NULL", "what MPI_Mprobe gave, once"),
-            Self::Op => (
-                "operation",
-                "MPI_OP_NULL",
-                "a predefined one or what MPI_Op_create made",
-            ),
-            Self::Request => (
-                "request",
-                "MPI_REQUEST_NULL",
-                "what a non-blocking call gave, until it completes",
-            ),
-            Self::Session => ("session", "MPI_SESSION_NULL", "what MPI_Session_init made"),
-            Self::Win => ("window", "MPI_WIN_NULL", "what MPI_Win_* made"),
-        }
+    fn words(self) -> [&'static str; 3] {
+        [0, 1, 2].map(|word| line(WORDS, 3 * self as usize + word))
     }
 
     const fn null(self) -> usize {
@@ -463,7 +464,7 @@ fn out_of_ranks(out: &mut dyn WriteText, what: &str, got: c_int, size: c_int) {
 }
 
 fn wrong_handle(out: &mut dyn WriteText, kind: Kind, got: usize) {
-    let (noun, null, source) = kind.words();
+    let [noun, null, source] = kind.words();
     if got == kind.null() {
         fill!(out, "{} is not allowed here: pass {}", null, source)
     } else {
@@ -530,6 +531,28 @@ mod tests {
         ];
         for (error, text) in shown {
             assert_eq!(error.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn every_kind_has_its_own_words() {
+        for kind in [
+            Kind::Comm,
+            Kind::Datatype,
+            Kind::Errhandler,
+            Kind::File,
+            Kind::Group,
+            Kind::Info,
+            Kind::Message,
+            Kind::Op,
+            Kind::Request,
+            Kind::Session,
+            Kind::Win,
+        ] {
+            let [noun, null, source] = kind.words();
+            let name = std::format!("{kind:?}").to_uppercase();
+            assert_eq!(null, std::format!("MPI_{name}_NULL"));
+            assert!(!noun.is_empty() && !source.is_empty());
         }
     }
 

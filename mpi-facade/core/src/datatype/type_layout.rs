@@ -84,28 +84,15 @@ impl BasicType for Value {
 impl TypeLayout {
     /// Returns the layout of a predefined datatype.
     pub(super) fn predefined(datatype: Datatype, known: &Predefined) -> Result<Self, Error> {
-        let second = known.index_offset() as u32;
-        match pair(known).map(|values| (values, values.map(|value| value.size() as u32))) {
-            None => {
-                let value = Value(datatype);
-                Self::of_runs(&[(0, value.size() as u32, Byte)], &[(0, 1, value)])
-            }
-            Some(([value, other], [size, _])) if value == other => {
-                Self::of_runs(&[(0, 2 * size, Byte)], &[(0, 2, value)])
-            }
-            Some(([value, index], [size, rest])) => {
-                let values = [(0, 1, value), (second, 1, index)];
-                match size == second {
-                    true => Self::of_runs(&[(0, size + rest, Byte)], &values),
-                    false => Self::of_runs(&[(0, size, Byte), (second, rest, Byte)], &values),
-                }
-            }
-        }
-    }
-
-    fn of_runs(bytes: &[(u32, u32, Byte)], values: &[(u32, u32, Value)]) -> Result<Self, Error> {
-        let bytes = Layout::of_runs(bytes).map_err(refused)?;
-        Self::joined(bytes, Layout::of_runs(values).map_err(refused)?)
+        let parts = pair(known);
+        let [one, other] = parts.unwrap_or([Value(datatype); 2]);
+        let all = [(0, one, 1), (known.index_offset() as i64, other, 1)];
+        // Not by pieces: a program without derived datatypes needs nothing that constructs them.
+        let values = &all[..1 + usize::from(parts.is_some())];
+        let bytes = all.map(|(at, value, _)| (at, Byte, value.size()));
+        let bytes = Layout::of_runs(&bytes[..values.len()]).map_err(refused)?;
+        let values = Layout::of_runs(values).and_then(Layout::padded);
+        Self::joined(bytes, values.map_err(refused)?)
     }
 
     /// Returns the layout of pieces, in this order.
@@ -156,8 +143,8 @@ impl TypeLayout {
     ) -> Result<Self, Error> {
         let Bounds { lower, .. } = *values.bounds();
         let bytes = bytes.resized(lower, values.bounds().extent());
-        let is_converted = HETEROGENEOUS
-            && (values.blocks(1, 0, values.size())).any(|block| block.element.element().size() > 1);
+        let mut blocks = values.blocks(1, 0, values.size());
+        let is_converted = HETEROGENEOUS && blocks.any(|block| block.element.element().size() > 1);
         Ok(TypeLayout {
             bytes: bytes.map_err(refused)?,
             values,
@@ -285,5 +272,39 @@ fn refused(error: pombo_kernel::Error) -> Error {
             name: "displacements or lengths",
             must: "so small that the datatype's bounds fit 63 bits, and nested at most 32 deep",
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::predefined::all;
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn a_predefined_layout_is_that_of_its_pieces() {
+        let of = |Value(datatype)| {
+            let known = predefined(datatype).expect("a predefined datatype");
+            TypeLayout::predefined(datatype, known).expect("a layout")
+        };
+        for (datatype, known) in all() {
+            let layout = of(Value(datatype));
+            let pieces = match pair(known).map(|parts| parts.map(of)) {
+                Some([value, index]) => TypeLayout::of_pieces(&[
+                    Piece::items(0, 1, &value),
+                    Piece::items(known.index_offset() as i64, 1, &index),
+                ]),
+                None => TypeLayout::of_pieces(&[Piece::items(0, 1, &of(Value(datatype)))]),
+            };
+            let pieces = pieces.and_then(TypeLayout::padded).expect("a layout");
+            assert_eq!(layout.bounds(), pieces.bounds());
+            assert_eq!(layout.dense_size(), pieces.dense_size());
+            let [one, other] = [&layout, &pieces].map(|layout| {
+                let runs: Vec<_> = layout.value_runs().collect();
+                let blocks: Vec<_> = layout.blocks(3, 0, 3 * layout.size()).collect();
+                (layout.size(), runs, blocks, layout.values.elements())
+            });
+            assert_eq!(one, other);
+        }
     }
 }

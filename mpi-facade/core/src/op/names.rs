@@ -1,27 +1,46 @@
 //! Names and accepted datatypes of predefined operations.
 
 use crate::constants::*;
-use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill};
+use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill, line};
+
+/// A line for each predefined operation.
+const NAMES: &str = "\
+MPI_SUM
+MPI_MIN
+MPI_MAX
+MPI_PROD
+MPI_BAND
+MPI_BOR
+MPI_BXOR
+MPI_LAND
+MPI_LOR
+MPI_LXOR
+MPI_MINLOC
+MPI_MAXLOC
+MPI_REPLACE
+MPI_NO_OP
+";
 
 /// Returns the standard's name of a predefined operation; `None` for `MPI_OP_NULL` and other handles.
 pub const fn name(op: Op) -> Option<&'static str> {
-    Some(match op {
-        MPI_SUM => "MPI_SUM",
-        MPI_MIN => "MPI_MIN",
-        MPI_MAX => "MPI_MAX",
-        MPI_PROD => "MPI_PROD",
-        MPI_BAND => "MPI_BAND",
-        MPI_BOR => "MPI_BOR",
-        MPI_BXOR => "MPI_BXOR",
-        MPI_LAND => "MPI_LAND",
-        MPI_LOR => "MPI_LOR",
-        MPI_LXOR => "MPI_LXOR",
-        MPI_MINLOC => "MPI_MINLOC",
-        MPI_MAXLOC => "MPI_MAXLOC",
-        MPI_REPLACE => "MPI_REPLACE",
-        MPI_NO_OP => "MPI_NO_OP",
+    let place = match op {
+        MPI_SUM => 0,
+        MPI_MIN => 1,
+        MPI_MAX => 2,
+        MPI_PROD => 3,
+        MPI_BAND => 4,
+        MPI_BOR => 5,
+        MPI_BXOR => 6,
+        MPI_LAND => 7,
+        MPI_LOR => 8,
+        MPI_LXOR => 9,
+        MPI_MINLOC => 10,
+        MPI_MAXLOC => 11,
+        MPI_REPLACE => 12,
+        MPI_NO_OP => 13,
         _ => return None,
-    })
+    };
+    Some(line(NAMES, place))
 }
 
 /// Writes an operation by its name, or by its handle.

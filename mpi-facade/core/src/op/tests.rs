@@ -289,5 +289,21 @@ fn unknown_handles_are_named() {
             got: MPI_OP_NULL.0
         })
     );
-    assert_eq!(format!("{}", Shown(MPI_SUM)), "MPI_SUM");
+}
+
+#[test]
+fn operations_have_the_names_of_their_constants() {
+    macro_rules! check {
+        ($($op:ident)*) => {$(
+            assert_eq!(format!("{}", Shown($op)), stringify!($op));
+        )*};
+    }
+    check! {
+        MPI_SUM MPI_MIN MPI_MAX MPI_PROD MPI_BAND MPI_BOR MPI_BXOR MPI_LAND MPI_LOR MPI_LXOR MPI_MINLOC MPI_MAXLOC
+        MPI_REPLACE MPI_NO_OP
+    }
+    assert_eq!(
+        format!("{}", Shown(MPI_OP_NULL)),
+        format!("operation {:#x}", MPI_OP_NULL.0)
+    );
 }

@@ -91,6 +91,9 @@ pub(super) const COMPOSITIONS: [Composition; 4] = [
         package: ABI,
         features: "diagnostics,fast-paths,launchers,layouts,rendezvous",
         forbids: &[
+            "core::fmt",
+            "core::str::pattern",
+            "pombo_mpi::datatype::type_layout::TypeLayout::of_pieces",
             "pombo_mpi::collective::operation",
             "pombo_mpi::op::loops",
             "pombo_mpi::buffered",
@@ -110,6 +113,10 @@ pub(super) const COMPOSITIONS: [Composition; 4] = [
         package: ABI,
         features: "hosts,fault,diagnostics,fast-paths,layouts,rendezvous,progress-thread",
         forbids: &[
+            "core::fmt",
+            "core::net::parser",
+            "core::str::pattern",
+            "pombo_mpi::datatype::type_layout::TypeLayout::of_pieces",
             "pombo_collective",
             "pombo_mpi::collective::multicast_bcast",
             "pombo_mpi::collective::operation",
