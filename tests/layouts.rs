@@ -12,6 +12,8 @@ type HeapLayout = Layout<Table>;
 #[derive(Clone, Debug)]
 enum Recipe {
     Value(Element),
+    /// Gaps in bytes before runs of values; the first run begins at 0.
+    Fields(Vec<(i64, u64, Element)>),
     Repeated(Box<Recipe>, u64, i64),
     Consecutive(Box<Recipe>, u64),
     Parts(Vec<(i64, u64, Recipe)>),
@@ -68,6 +70,20 @@ fn build(recipe: &Recipe) -> (HeapLayout, Model) {
             model.values.push((0, *element));
             model.bounds = Some((0, element.size() as i64, false));
             HeapLayout::of(*element)
+        }
+        Recipe::Fields(runs) => {
+            let (mut fields, mut end) = (Vec::new(), 0);
+            for (gap, count, element) in runs {
+                let start = if fields.is_empty() { 0 } else { end + gap };
+                if *count > 0 {
+                    let value = |value: u64| (start + (value * element.size()) as i64, *element);
+                    model.values.extend((0..*count).map(value));
+                    end = start + (count * element.size()) as i64;
+                    model.bounds = Some((0, end, false));
+                    fields.push((start, *count, *element));
+                }
+            }
+            HeapLayout::of_fields(fields)
         }
         Recipe::Repeated(inner, count, stride) => {
             let (layout, inner) = build(inner);
@@ -135,8 +151,13 @@ fn count(most: u64) -> impl Strategy<Value = u64> {
 }
 
 fn recipe(elements: &'static [Element]) -> impl Strategy<Value = Recipe> {
-    let value = prop::sample::select(elements).prop_map(Recipe::Value);
-    value.prop_recursive(6, 40, 4, |inner| {
+    let value = || prop::sample::select(elements);
+    let fields = prop::collection::vec((0..9_i64, count(3), value()), 1..4);
+    let leaf = prop_oneof![
+        2 => value().prop_map(Recipe::Value),
+        1 => fields.prop_map(Recipe::Fields),
+    ];
+    leaf.prop_recursive(6, 40, 4, |inner| {
         let boxed = || inner.clone().prop_map(Box::new);
         let places = prop::collection::vec((-60..60_i64, count(2)), 1..5);
         let regular = prop::collection::vec((0..6_i64).prop_map(|place| (8 * place, 1)), 1..6);

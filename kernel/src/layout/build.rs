@@ -52,6 +52,45 @@ impl<N: Slice<Entry<E>>, E: BasicType> Layout<N, E> {
         })
     }
 
+    /// Creates the layout of the fields of a C structure: runs of values, in ascending order of their displacements in
+    /// bytes, from 0 on, and without overlap. The layout is that of [`Layout::of_parts`], by less code: programs have
+    /// it that make no layouts of their own. The end is not [padded](Layout::padded).
+    ///
+    /// # Errors
+    /// [`Error::Full`]: the table is full. [`Error::LayoutOverflow`]: a displacement or a length does not fit 63 bits.
+    pub fn of_fields(fields: impl IntoIterator<Item = (i64, u64, E)>) -> Result<Self, Error> {
+        let (mut entries, mut size, mut elements) = (N::new(), 0_u64, 0);
+        let mut bounds = Bounds::default();
+        for (offset, count, element) in fields {
+            if count == 0 {
+                continue;
+            }
+            let (mut entry, bytes) = (Entry::run(element), element.size().saturating_mul(count));
+            (entry.offset, entry.before) = (offset, size);
+            entry.len = entry.len.saturating_mul(count);
+            let end = i64::try_from(bytes).ok();
+            let end = end.and_then(|bytes| offset.checked_add(bytes));
+            bounds.upper = end.ok_or(Error::LayoutOverflow)?;
+            (bounds.true_upper, bounds.counts) = (bounds.upper, true);
+            bounds.alignment = bounds.alignment.max(element.alignment());
+            size = size.saturating_add(entry.len);
+            elements += count;
+            let last: Option<&mut Entry<E>> = entries.as_mut().last_mut();
+            if !last.is_some_and(|last| last.merge(&entry)) {
+                entries.push(entry).map_err(|_| Error::Full)?;
+            }
+        }
+        Ok(Layout {
+            entries,
+            root: 0,
+            size,
+            elements,
+            depth: 0,
+            bounds,
+            element: PhantomData,
+        })
+    }
+
     /// Creates a layout of `count` copies of this one, `stride` bytes apart.
     ///
     /// # Errors

@@ -583,7 +583,8 @@ impl Source for Region {
 
     /// Copies out data in the form of messages.
     fn copy_out_swapped(&self, offset: usize, into: &mut [u8]) {
-        let Some(layout) = &self.layout else {
+        // Without conversions nobody calls it, and it has no code.
+        let Some(layout) = self.layout.as_ref().filter(|_| HETEROGENEOUS) else {
             return self.copy_out(offset, into);
         };
         let mut rest = into;
@@ -631,7 +632,7 @@ impl Sink for Region {
     /// Copies in data in the form of messages, which comes in order: a value of which a part has come is converted when
     /// its last byte has.
     fn copy_in_swapped(&mut self, offset: usize, bytes: &[u8]) {
-        let Some(layout) = &self.layout else {
+        let Some(layout) = self.layout.as_ref().filter(|_| HETEROGENEOUS) else {
             return self.copy_in(offset, bytes);
         };
         let mut rest = bytes;

@@ -7,6 +7,7 @@ use super::predefined::{Element, Family, Predefined, predefined};
 use super::representation::HETEROGENEOUS;
 use crate::constants::*;
 use crate::error::{Class, Error};
+use core::iter;
 use core::ops::Range;
 use pombo_kernel::aspect::{Cap, Storage};
 use pombo_kernel::layout::{BasicType, Block, Bounds, Entry, Layout, Part};
@@ -84,24 +85,16 @@ impl BasicType for Value {
 impl TypeLayout {
     /// Returns the layout of a predefined datatype.
     pub(super) fn predefined(datatype: Datatype, known: &Predefined) -> Result<Self, Error> {
-        let Some(parts) = pair(known) else {
-            return Self::of_value(Value(datatype));
+        // Every program has these layouts, so they are made by the least code.
+        let (value, index) = match pair(known) {
+            Some([value, index]) => (value, Some((known.index_offset() as i64, index))),
+            None => (Value(datatype), None),
         };
-        let [value, index] = parts.map(Self::of_value);
-        let (value, index) = (value?, index?);
-        Self::of_pieces(&[
-            Piece::items(0, 1, &value),
-            Piece::items(known.index_offset() as i64, 1, &index),
-        ])?
-        .padded()
-    }
-
-    fn of_value(value: Value) -> Result<Self, Error> {
-        let byte = Layout::of(Byte).map_err(refused)?;
-        Self::joined(
-            byte.repeated(value.size(), 1).map_err(refused)?,
-            Layout::of(value).map_err(refused)?,
-        )
+        let fields = || iter::once((0, value)).chain(index);
+        let bytes = Layout::of_fields(fields().map(|(at, value)| (at, value.size(), Byte)));
+        let values = Layout::of_fields(fields().map(|(at, value)| (at, 1, value)));
+        let values = values.and_then(Layout::padded);
+        Self::joined(bytes.map_err(refused)?, values.map_err(refused)?)
     }
 
     /// Returns the layout of pieces, in this order.
@@ -152,8 +145,8 @@ impl TypeLayout {
     ) -> Result<Self, Error> {
         let Bounds { lower, .. } = *values.bounds();
         let bytes = bytes.resized(lower, values.bounds().extent());
-        let mut blocks = values.blocks(1, 0, values.size());
-        let is_converted = HETEROGENEOUS && blocks.any(|block| block.element.element().size() > 1);
+        let is_long = |block: Block<Value>| block.element.element().size() > 1;
+        let is_converted = HETEROGENEOUS && values.blocks(1, 0, values.size()).any(is_long);
         Ok(TypeLayout {
             bytes: bytes.map_err(refused)?,
             values,

@@ -300,7 +300,9 @@ impl Answer {
 fn connect_to(place: &str) -> Result<Descriptor, Box<JobError>> {
     const DOING: &str = "connect to the launcher that PMI_PORT names";
     let must = || wrong(c"PMI_PORT", "a host, a colon and a port");
-    let (host, port) = place.rsplit_once(':').ok_or_else(must)?;
+    let colon = place.bytes().rposition(|byte| byte == b':');
+    let (host, port) = place.split_at(colon.ok_or_else(must)?);
+    let port = port.get(1..).unwrap_or_default();
     let name = |text: &str| Text::<256>::of(format_args!("{text}\0"));
     let (host, port) = (name(host), name(port));
     let (host, port) = (
