@@ -7,6 +7,7 @@ use super::predefined::{Element, Family, Predefined, predefined};
 use super::representation::HETEROGENEOUS;
 use crate::constants::*;
 use crate::error::{Class, Error};
+use core::iter;
 use core::ops::Range;
 use pombo_kernel::aspect::{Cap, Storage};
 use pombo_kernel::layout::{BasicType, Block, Bounds, Entry, Layout, Part};
@@ -143,8 +144,8 @@ impl TypeLayout {
     ) -> Result<Self, Error> {
         let Bounds { lower, .. } = *values.bounds();
         let bytes = bytes.resized(lower, values.bounds().extent());
-        let mut blocks = values.blocks(1, 0, values.size());
-        let is_converted = HETEROGENEOUS && blocks.any(|block| block.element.element().size() > 1);
+        let is_long = |block: Block<Value>| block.element.element().size() > 1;
+        let is_converted = HETEROGENEOUS && values.blocks(1, 0, values.size()).any(is_long);
         Ok(TypeLayout {
             bytes: bytes.map_err(refused)?,
             values,

@@ -100,10 +100,11 @@ fn exchange_cards(
     if fingerprint != KEEPS_PLACE {
         processor::spread(on(machine, before), on(machine, &cards), job.id);
     }
-    let mut hosts: Vec<u64> = cards.iter().map(|card| card.host).collect();
+    let mut hosts = Vec::new();
     // A network that was requested is used: on a single host every rank then counts as a host.
-    if net.is_named() && hosts.iter().all(|host| Some(host) == hosts.first()) {
-        hosts = (0..cards.len() as u64).collect();
+    let apart = net.is_named() && cards.iter().all(|card| card.host == cards[0].host);
+    for (rank, card) in cards.iter().enumerate() {
+        hosts.push(if apart { rank as u64 } else { card.host });
     }
     let hosts = Hosts::by_names(&hosts);
     let info = JobInfo {

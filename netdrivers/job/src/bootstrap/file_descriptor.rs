@@ -95,11 +95,18 @@ impl Drop for Descriptor {
 /// Waits until one of the descriptors has something to read or has ended, for that time at most, and returns for each
 /// whether it has.
 #[cfg(feature = "hosts")]
+#[inline(never)]
 pub(crate) fn poll_readable<'a>(
-    among: impl Iterator<Item = &'a Descriptor>,
+    among: &mut dyn Iterator<Item = &'a Descriptor>,
     limit: Duration,
 ) -> io::Result<Vec<bool>> {
-    let mut polled: Vec<_> = among.map(|one| PollFd::new(one, PollFlags::IN)).collect();
+    let (mut polled, mut readable) = (Vec::new(), Vec::new());
+    for one in among {
+        polled.push(PollFd::new(one, PollFlags::IN));
+    }
     poll(&mut polled, limit.try_into().ok().as_ref())?;
-    Ok(polled.iter().map(|one| !one.revents().is_empty()).collect())
+    for one in &polled {
+        readable.push(!one.revents().is_empty());
+    }
+    Ok(readable)
 }

@@ -4,7 +4,6 @@
 use super::JobError;
 use super::launcher_text::ExchangedText;
 use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
 use pombo_kernel::channel::{Arrival, Channel, ChannelError, Event};
 use pombo_kernel::{Part, Peer};
@@ -19,7 +18,8 @@ pub(crate) struct ShmExchange {
 
 impl ShmExchange {
     pub(super) fn new(shm: Shm) -> Self {
-        let received = vec![Vec::new(); shm.peers()];
+        let mut received = Vec::new();
+        received.resize_with(shm.peers(), Vec::new);
         ShmExchange { shm, received }
     }
 

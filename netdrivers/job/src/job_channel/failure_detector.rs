@@ -114,9 +114,9 @@ impl DeathSource for FailureDetector {
             return;
         }
         self.due = now.saturating_add(CONNECTION_CHECK_INTERVAL);
-        let sockets = self.connections.iter().map(|connection| &connection.socket);
+        let mut sockets = self.connections.iter().map(|connection| &connection.socket);
         // If the process' descriptor limit is too low for `poll`, each connection is read.
-        let readable = poll_readable(sockets, Duration::ZERO)
+        let readable = poll_readable(&mut sockets, Duration::ZERO)
             .unwrap_or_else(|_| alloc::vec![true; self.connections.len()]);
         for (index, readable) in readable.into_iter().enumerate().rev() {
             let Connection { peer, socket } = &self.connections[index];
@@ -267,18 +267,21 @@ impl Listener {
                 most: MOST_RANKS,
             }));
         }
-        let mut connections = Vec::new();
-        for (rank, listener) in listeners.iter().enumerate().take(me.index()) {
+        let (mut connections, mut higher) = (Vec::new(), Vec::new());
+        for (rank, listener) in listeners.iter().enumerate() {
             let peer = Peer(rank as u16);
-            if !is_near(peer) {
-                let socket = connect(peer, *listener, timeout)?;
-                socket.write_all(&Hello { from: me, to: peer }.bytes(job))?;
-                connections.push(Connection { peer, socket });
+            if peer == me || is_near(peer) {
+                continue;
             }
+            if peer > me {
+                higher.push(peer);
+                continue;
+            }
+            let socket = connect(peer, *listener, timeout)?;
+            socket.write_all(&Hello { from: me, to: peer }.bytes(job))?;
+            connections.push(Connection { peer, socket });
         }
-        let ranks = listeners.len() as u16;
-        let higher = (me.0 + 1..ranks).map(Peer).filter(|peer| !is_near(*peer));
-        self.accept_peers(&mut connections, higher.collect(), (me, job))?;
+        self.accept_peers(&mut connections, higher, (me, job))?;
         for connection in &connections {
             set_keepalive(&connection.socket, timeout)?;
         }

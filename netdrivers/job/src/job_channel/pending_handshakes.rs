@@ -51,8 +51,8 @@ impl<const SIZE: usize> PendingConnections<SIZE> {
         mut all: impl FnMut(&[u8; SIZE], Descriptor),
     ) -> Result<(), Box<JobError>> {
         let sockets = self.pending.iter().map(|one| &one.socket);
-        let polled = core::iter::once(listener).chain(sockets);
-        let Ok(readable) = poll_readable(polled, Duration::from_millis(milliseconds)) else {
+        let mut polled = core::iter::once(listener).chain(sockets);
+        let Ok(readable) = poll_readable(&mut polled, Duration::from_millis(milliseconds)) else {
             return Ok(());
         };
         for index in (0..self.pending.len()).rev() {
