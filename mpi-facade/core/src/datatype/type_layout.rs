@@ -7,7 +7,6 @@ use super::predefined::{Element, Family, Predefined, predefined};
 use super::representation::HETEROGENEOUS;
 use crate::constants::*;
 use crate::error::{Class, Error};
-use core::iter;
 use core::ops::Range;
 use pombo_kernel::aspect::{Cap, Storage};
 use pombo_kernel::layout::{BasicType, Block, Bounds, Entry, Layout, Part};
