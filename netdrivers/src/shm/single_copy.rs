@@ -159,7 +159,7 @@ impl Shm {
 
     /// Reports the acknowledgements that have arrived; returns true if there were any.
     #[cold]
-    pub(super) fn report_acks(&mut self, handler: &mut impl EventHandler) -> bool {
+    pub(super) fn report_acks(&mut self, handler: &mut dyn EventHandler) -> bool {
         let before = self.pending_reads.pending.len();
         let connections = &mut self.connections;
         self.pending_reads.pending.retain(|read| {
