@@ -18,7 +18,7 @@ use crate::runtime::phase;
 use core::ffi::c_int;
 use pombo_job::log::LogLine;
 use pombo_kernel::channel::ChannelError;
-use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fill, line};
+use pombo_kernel::text::{Hexadecimal, ToText, WriteText, fields, fill, line};
 use pombo_netdrivers::Errno;
 
 /// An error of an MPI call. Its `Display` names the wrong argument or state and the valid one.
@@ -258,41 +258,19 @@ impl Error {
     }
 }
 
-/// The words of each kind, in the order of their declaration.
+/// A line of words for each kind, in the order of their declaration.
 const WORDS: &str = "\
-communicator
-MPI_COMM_NULL
-MPI_COMM_WORLD or what MPI_Comm_dup and its like made
-datatype
-MPI_DATATYPE_NULL
-a predefined one or what MPI_Type_* made
-error handler
-MPI_ERRHANDLER_NULL
-MPI_ERRORS_RETURN or another that exists
-file
-MPI_FILE_NULL
-what MPI_File_open made
-group
-MPI_GROUP_NULL
-what MPI_Comm_group or MPI_Group_* made
-info
-MPI_INFO_NULL
-what MPI_Info_create made
-message
-MPI_MESSAGE_NULL
-what MPI_Mprobe gave, once
-operation
-MPI_OP_NULL
-a predefined one or what MPI_Op_create made
-request
-MPI_REQUEST_NULL
-what a non-blocking call gave, until it completes
-session
-MPI_SESSION_NULL
-what MPI_Session_init made
-window
-MPI_WIN_NULL
-what MPI_Win_* made
+communicator;MPI_COMM_NULL;MPI_COMM_WORLD or what MPI_Comm_dup and its like made
+datatype;MPI_DATATYPE_NULL;a predefined one or what MPI_Type_* made
+error handler;MPI_ERRHANDLER_NULL;MPI_ERRORS_RETURN or another that exists
+file;MPI_FILE_NULL;what MPI_File_open made
+group;MPI_GROUP_NULL;what MPI_Comm_group or MPI_Group_* made
+info;MPI_INFO_NULL;what MPI_Info_create made
+message;MPI_MESSAGE_NULL;what MPI_Mprobe gave, once
+operation;MPI_OP_NULL;a predefined one or what MPI_Op_create made
+request;MPI_REQUEST_NULL;what a non-blocking call gave, until it completes
+session;MPI_SESSION_NULL;what MPI_Session_init made
+window;MPI_WIN_NULL;what MPI_Win_* made
 ";
 
 impl Kind {
@@ -313,7 +291,8 @@ impl Kind {
 
     /// Returns the object's name in a message, the name of its null handle, and what makes a handle.
     fn words(self) -> [&'static str; 3] {
-        [0, 1, 2].map(|word| line(WORDS, 3 * self as usize + word))
+        let mut words = fields(line(WORDS, self as usize), b';');
+        [(); 3].map(|()| words.next().unwrap_or_default())
     }
 
     const fn null(self) -> usize {

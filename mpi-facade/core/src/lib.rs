@@ -11,7 +11,7 @@
 //! | 6: collectives | collective op world_barrier | 7130 |
 //! | 7: groups, communicators | attribute comm group hosts | 1646 |
 //! | 8: topologies | topology | 575 |
-//! | 9, 11: errors, start and end | any_source_failure errhandler error error_codes exit init settings stall_recovery | 1490 |
+//! | 9, 11: errors, start and end | any_source_failure errhandler error error_codes exit init settings stall_recovery | 1520 |
 //! | 10, 13, 20: info, generalized requests, binary interface | abi_info generalized info | 460 |
 //! | of no chapter | c_arguments constants explanation extensions handle_table kernel lib message_header no_explanation objects runtime | 2005 |
 #![no_std]

@@ -26,7 +26,10 @@ pub(super) fn report(function: &'static str, error: &Error, first: c_int, comm: 
         ref error => error.put_text(&mut line),
     }
     if let Error::Kernel(pombo_kernel::Error::Channel(ChannelError::Device(errno))) = error {
-        let _ = world::with(|world| Ok(world.kernel.channel().explain(*errno, &mut line)));
+        let _ = world::with(|world| {
+            world.kernel.channel().explain(*errno, &mut line);
+            Ok(())
+        });
     }
     CommunicatorName::of(comm).put(&mut line);
     // A process that could not join has printed the reason already.
