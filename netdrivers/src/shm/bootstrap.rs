@@ -1,6 +1,7 @@
 //! Finds the segment of ranks that were not started by our launcher: rank 0 passes its descriptor to the others over a
 //! socket in the abstract namespace, which leaves no file behind. Programs call [`bootstrap()`].
 
+use alloc::boxed::Box;
 use alloc::vec;
 use core::time::Duration;
 
@@ -36,11 +37,12 @@ pub fn bootstrap_within(
     fingerprint: u64,
     limit: Duration,
 ) -> Result<Shm, ShmError> {
-    join(job, (rank, ranks), fingerprint, limit, &mut |_| {})
+    Ok(*join(job, (rank, ranks), fingerprint, limit, &mut |_| {})?)
 }
 
 /// Joins a job as [`bootstrap()`]. Calls `waiting` once if that takes longer than [`BOOTSTRAP_NOTICE`], with the number
-/// of ranks that have joined, as far as this rank knows: rank 0 counts them, and the others know of themselves.
+/// of ranks that have joined, as far as this rank knows: rank 0 counts them, and the others know of themselves. The
+/// channel is in its own memory.
 ///
 /// # Errors
 /// As [`bootstrap()`].
@@ -50,7 +52,7 @@ pub fn bootstrap_observed(
     ranks: usize,
     fingerprint: u64,
     waiting: &mut dyn FnMut(usize),
-) -> Result<Shm, ShmError> {
+) -> Result<Box<Shm>, ShmError> {
     join(job, (rank, ranks), fingerprint, BOOTSTRAP_TIMEOUT, waiting)
 }
 
@@ -60,7 +62,7 @@ fn join(
     fingerprint: u64,
     limit: Duration,
     waiting: &mut dyn FnMut(usize),
-) -> Result<Shm, ShmError> {
+) -> Result<Box<Shm>, ShmError> {
     let deadline = Deadline::after(limit);
     let mut notice = Notice {
         due: Some(deadline.within(BOOTSTRAP_NOTICE)),
@@ -72,14 +74,14 @@ fn join(
     }
     if rank > 0 {
         let segment = fetch(&JobAddress::of(job)?, rank, ranks, deadline, &mut notice)?;
-        return Shm::attach(segment, rank, fingerprint);
+        return Shm::attach_boxed(segment, rank, fingerprint);
     }
     let segment = Segment::create(ranks, fingerprint)?;
     if ranks > 1 {
         segment.set_monitored_pid(0, pid_monitor::pid());
         serve(&segment, &JobAddress::of(job)?, deadline, &mut notice)?;
     }
-    Shm::attach(segment, rank, fingerprint)
+    Shm::attach_boxed(segment, rank, fingerprint)
 }
 
 /// What is said once of a long wait.

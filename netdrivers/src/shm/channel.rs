@@ -138,8 +138,8 @@ impl Shm {
     ///
     /// # Errors
     /// [`ShmError::System`].
-    pub fn alone() -> Result<Self, ShmError> {
-        Self::attach(Segment::create(1, 0)?, 0, 0)
+    pub fn alone() -> Result<Box<Self>, ShmError> {
+        Self::attach_boxed(Segment::create(1, 0)?, 0, 0)
     }
 
     /// Detaches in good order: the peers still get what was sent, and sends fail from now on.

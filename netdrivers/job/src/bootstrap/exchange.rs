@@ -41,7 +41,7 @@ pub(super) fn start_by_launcher(
     let launcher = Some(launcher);
     match description {
         Ok((info, hosts, shm)) => Ok(Bootstrapped {
-            shm: Box::new(shm),
+            shm,
             launcher,
             info: (!hosts.is_single()).then_some(info),
             hosts,
@@ -153,13 +153,13 @@ fn attach_shm(
     me: Peer,
     members: &[Peer],
     fingerprint: u64,
-) -> Result<Shm, Box<JobError>> {
+) -> Result<Box<Shm>, Box<JobError>> {
     let shm = match (members.first(), members.len()) {
         (Some(first), 2..) => {
             let place = members.iter().position(|peer| *peer == me);
             let name: ExchangedText = text!("{}-{}", Hexadecimal(job, 16), first);
             let (place, ranks) = (place.unwrap_or(0), members.len());
-            shm::bootstrap(name.as_str(), place, ranks, fingerprint)?
+            shm::bootstrap_observed(name.as_str(), place, ranks, fingerprint, &mut |_| {})?
         }
         _ => Shm::alone()?,
     };

@@ -96,8 +96,8 @@ impl Drop for Descriptor {
 /// whether it has.
 #[cfg(feature = "hosts")]
 #[inline(never)]
-pub(crate) fn poll_readable<'a>(
-    among: &mut dyn Iterator<Item = &'a Descriptor>,
+pub(crate) fn poll_readable(
+    among: &mut dyn Iterator<Item = &Descriptor>,
     limit: Duration,
 ) -> io::Result<Vec<bool>> {
     let (mut polled, mut readable) = (Vec::new(), Vec::new());

@@ -145,7 +145,7 @@ pub(crate) fn start(
     };
     let hosts = Hosts::single(shm.segment().ranks());
     Ok(Bootstrapped {
-        shm: Box::new(shm),
+        shm,
         hosts,
         launcher: None,
         info: None,
@@ -153,9 +153,9 @@ pub(crate) fn start(
 }
 
 #[cfg(feature = "launchers")]
-fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Shm, Box<JobError>> {
+fn on_this_host(rank: usize, size: usize, fingerprint: u64) -> Result<Box<Shm>, Box<JobError>> {
     Ok(match (number(SHM_FD.name)?, JOB.text()) {
-        (Some(file), _) => Shm::attach(segment(file)?, rank, fingerprint)?,
+        (Some(file), _) => Shm::attach_boxed(segment(file)?, rank, fingerprint)?,
         (None, Some(job)) => {
             let mut waiting = |joined| log::error(&waits_for(job, rank, size, joined));
             shm::bootstrap_observed(job, rank, size, fingerprint, &mut waiting)?

@@ -11,13 +11,13 @@ use pombo_netdrivers::shm::Shm;
 
 /// All ranks of a job, attached to the launcher's memory file.
 pub(crate) struct ShmExchange {
-    shm: Shm,
+    shm: Box<Shm>,
     /// Texts of every rank that this one has not read: at most those of two rounds.
     received: Vec<Vec<ExchangedText>>,
 }
 
 impl ShmExchange {
-    pub(super) fn new(shm: Shm) -> Self {
+    pub(super) fn new(shm: Box<Shm>) -> Self {
         let mut received = Vec::new();
         received.resize_with(shm.peers(), Vec::new);
         ShmExchange { shm, received }
@@ -114,7 +114,7 @@ mod tests {
             let job = job.clone();
             thread::spawn(move || {
                 let shm = shm::bootstrap(&job, rank, 3, 7).expect("they meet");
-                let mut exchange = ShmExchange::new(shm);
+                let mut exchange = ShmExchange::new(Box::new(shm));
                 for round in 0..50 {
                     let received = exchange.exchange(&word(round, rank));
                     let expected: Vec<_> = (0..3).map(|from| word(round, from)).collect();
@@ -134,7 +134,8 @@ mod tests {
         let job = format!("assembly-end-{}", std::process::id());
         let other = job.clone();
         let gone = thread::spawn(move || drop(shm::bootstrap(&other, 1, 2, 7)));
-        let mut exchange = ShmExchange::new(shm::bootstrap(&job, 0, 2, 7).expect("they meet"));
+        let mut exchange =
+            ShmExchange::new(Box::new(shm::bootstrap(&job, 0, 2, 7).expect("they meet")));
         assert_eq!(
             exchange.exchange(&ExchangedText::from("word")),
             Err(Box::new(JobError::Ended { rank: 1 }))

@@ -30,7 +30,7 @@ use pombo_netdrivers::udp::{BoundUdp, Udp};
 struct LocalSockets {
     ip: IpAddr,
     /// The UDP socket; `None` if the user requires raw Ethernet.
-    udp: Option<Box<BoundUdp>>,
+    udp: Option<BoundUdp>,
     /// The raw Ethernet device. An error is published to the others: then none of them waits, and all can name the
     /// rank.
     raw: Result<BoundEthernet, Box<JobError>>,
@@ -71,7 +71,7 @@ impl LocalSockets {
         };
         let udp = match info.net {
             Net::Ethernet { .. } => None,
-            _ => Some(Box::new(Udp::bind(ip)?)),
+            _ => Some(Udp::bind(ip)?),
         };
         Ok(LocalSockets {
             ip,
@@ -188,7 +188,7 @@ impl LocalSockets {
 /// Joins the UDP sockets of all ranks.
 #[inline(never)]
 fn join_udp(
-    mut bound: Box<BoundUdp>,
+    mut bound: BoundUdp,
     me: Peer,
     all: &[RemoteAddresses],
     timeout: u32,
