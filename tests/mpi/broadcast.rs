@@ -135,14 +135,12 @@ fn messages(what: &str, broadcasts: &str) -> u64 {
     sent.sum()
 }
 
-/// The first blocking call on all ranks, or the first communicator that they make, brings multicast; and ranks of which
-/// one calls no collective function do without it and do not wait for that one.
+/// All ranks have entered groups: broadcasts are no messages, whichever rank makes which call first.
 #[test]
-fn ranks_enter_groups_when_they_all_call() {
-    for what in ["world", "copy"] {
+fn ranks_enter_groups_when_mpi_starts() {
+    for what in ["world", "copy", "some"] {
         assert_eq!(messages(what, "1"), messages(what, "60"), "{what}");
     }
-    assert_eq!(messages("some", "60") - messages("some", "10"), 50 * 2);
 }
 
 /// The root dies before it has sent anything, and no launcher ends the other ranks: each of them names the root.

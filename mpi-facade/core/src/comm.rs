@@ -88,7 +88,7 @@ pub(crate) enum Boards {
 /// Whether the first ranks of a communicator's hosts form a multicast group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Multicast {
-    /// It is not yet determined: `MPI_COMM_WORLD` on several hosts before its first blocking collective call.
+    /// It is not yet determined: `MPI_COMM_WORLD` on several hosts before its ranks have entered groups.
     NotEntered,
     /// They form none: they are on one host, or there is no multicast or no room.
     None,

@@ -1,5 +1,7 @@
 //! Start and end of MPI: `MPI_Init` and `MPI_Finalize`.
 
+#[cfg(feature = "groups-at-start")]
+use crate::collective;
 use crate::comm::{Comms, attributes};
 use crate::constants::*;
 use crate::error::{Class, Error};
@@ -61,6 +63,8 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
     let world = World::new(kernel, objects, hosts, launcher);
     attributes::describe_job(&world);
     world::begin(world, threads);
+    #[cfg(feature = "groups-at-start")]
+    world::with(|world| collective::enter_multicast(world, MPI_COMM_WORLD))?;
     #[cfg(feature = "progress-thread")]
     progress_thread::start().map_err(|error| refuse(&error))?;
     Ok(threads)

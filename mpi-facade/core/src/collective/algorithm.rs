@@ -31,6 +31,15 @@ pub enum Operation {
 pub(crate) const KINDS: usize = Operation::Exscan as usize + 1;
 
 impl Operation {
+    /// Returns whether no rank leaves it before all have entered it, whatever its algorithm.
+    pub(super) const fn waits_for_all(self) -> bool {
+        use Operation::{Allgather, Allreduce, Alltoall, Barrier, ReduceScatter};
+        matches!(
+            self,
+            Barrier | Allgather | Alltoall | Allreduce | ReduceScatter
+        )
+    }
+
     /// Returns the tag, of 31 bits, of call number `calls` of this kind.
     pub(super) const fn tag(self, calls: u32) -> u32 {
         const BITS: u32 = 27;

@@ -334,9 +334,10 @@ impl<'w> Call<'w> {
             root: root as usize,
         };
         self.is_inter = record.is_inter();
-        let is_first = is_blocking && record.multicast == Multicast::NotEntered;
+        let enters =
+            is_blocking && kind.waits_for_all() && record.multicast == Multicast::NotEntered;
         let checked = record.check_root(root);
-        if is_first {
+        if enters {
             enter_multicast(self.world, self.comm)
                 .map_err(|failure| self.refuse(CallError::Failed(failure)))?;
         }

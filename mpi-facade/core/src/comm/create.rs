@@ -2,7 +2,7 @@
 
 use crate::attribute;
 use crate::collective::{self, Buffer, Collective, Reduced};
-use crate::comm::{Boards, CommRecord, FIRST_SPARE, Multicast, PARTITIONED};
+use crate::comm::{Boards, CommRecord, FIRST_SPARE, PARTITIONED};
 use crate::constants::*;
 use crate::error::{Class, Error};
 use crate::hosts::HostLayout;
@@ -200,9 +200,8 @@ pub(super) type Offer = [u64; 3 + REGIONS];
 /// Returns the largest numbers of all members, of both groups of an intercommunicator.
 pub(super) fn largest_offer(comm: Comm) -> Result<Offer, CommError> {
     let mut all = world::with(|world| {
-        if world.objects.comms.get(comm)?.multicast == Multicast::NotEntered {
-            collective::enter_multicast(world, comm)?;
-        }
+        world.objects.comms.get(comm)?;
+        collective::enter_multicast(world, comm)?;
         let mut own = [0; 3 + REGIONS];
         own[0] = u64::from(world.objects.comms.next_context);
         own[1] = u64::from(!collective::has_group_room(world));

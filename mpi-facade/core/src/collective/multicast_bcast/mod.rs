@@ -6,9 +6,11 @@
 //! the other ranks of its host. Messages of one root on one communicator carry no tag: they arrive in the order of the
 //! calls.
 //!
-//! The first blocking collective call on `MPI_COMM_WORLD` tests whether frames reach all ranks: by multicast, then, where
-//! a switch filters that, by IP broadcast; if both fail there are no groups. So a program without such calls contains
-//! nothing of this, and a communicator that was made before has no group. Where such frames stop later, each rank gets its own
+//! The start of MPI tests whether frames reach all ranks: by multicast, then, where a switch filters that, by IP
+//! broadcast; if both fail there are no groups. Without feature `groups-at-start` the first blocking collective call on
+//! `MPI_COMM_WORLD` that waits for all ranks does so, or the first communicator that is made of it: a program without such calls
+//! contains nothing of this, and a communicator that was made before has no group. Where such frames stop later, each rank
+//! gets its own
 //! (`Source::is_singly`).
 //!
 //! | bound | is | beyond it |

@@ -1,6 +1,6 @@
 //! How the ranks of a job on several hosts set up groups: they open sockets, exchange addresses, and test whether
-//! frames reach all ranks. The first blocking collective call does so; a call of MPI's start would bring it to programs
-//! that never broadcast.
+//! frames reach all ranks. MPI's start does so; in builds without feature `groups-at-start` the first blocking collective
+//! call in which all ranks wait for each other, as a call of the start brings it to programs that never broadcast.
 
 use super::root_queues::{open_group, table};
 use crate::collective::layout::Layout;
@@ -32,14 +32,18 @@ const TRIAL_GROUP: GroupId = GroupId(0);
 /// The tag of the exchange of addresses: the calls of the program have lower ones.
 const TAG: u32 = u32::MAX - 1;
 
-/// Opens groups for `comm`, which is that of all ranks and has not entered yet, and for the communicators that its ranks
-/// make from now on. All ranks must call it in the same order with their other calls on it.
+/// Opens groups for `comm`, if it is that of all ranks and has not entered yet, and for the communicators that its ranks
+/// make from now on. All ranks must call it in the same order with their other calls on it, and wait for each other.
 ///
 /// # Errors
 /// A rank is gone; the communicator then has no group.
 #[cold]
 pub(crate) fn enter(world: &mut World, comm: Comm) -> Result<(), CommError> {
-    world.objects.comms.get(comm)?.multicast = Multicast::None;
+    let entered = &mut world.objects.comms.get(comm)?.multicast;
+    if *entered != Multicast::NotEntered {
+        return Ok(());
+    }
+    *entered = Multicast::None;
     for kind in [MulticastKind::Group, MulticastKind::Segment] {
         let Some((ranks, socket)) = open_socket(world) else {
             return Ok(());
