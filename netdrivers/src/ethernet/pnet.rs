@@ -78,7 +78,7 @@ impl PnetSocket {
                 receiver,
                 socket: watched,
             }),
-            _ => Err(failed(Error::from_raw_os_error(libc::EPROTONOSUPPORT))),
+            _ => Err(failed(Error::from_raw_os_error(libc::EPROTONOSUPPORT)).into()),
         }
     }
 
