@@ -340,6 +340,7 @@ fn runs_are_the_layout_of_the_same_parts() {
     let runs = [
         (8, Element::F64, 2),
         (24, Element::F64, 1),
+        (36, Element::F64, 0),
         (40, Element::I16, 3),
         (0, Element::I16, 1),
     ];
@@ -362,6 +363,11 @@ fn runs_are_the_layout_of_the_same_parts() {
         let layout = Small::of_runs(runs).expect("a layout");
         assert_eq!(format!("{layout:?}"), format!("{expected:?}"));
     }
+    let long = (0, Element::F64, 1 << 59);
+    assert_eq!(
+        Small::of_runs(&[long; 3]).map(drop),
+        Err(Error::LayoutOverflow)
+    );
     for (offset, values) in [(i64::MAX - 7, 1), (0, 1 << 61)] {
         let layout = Small::of_runs(&[(offset, Element::F64, values)]);
         assert_eq!(layout.map(drop), Err(Error::LayoutOverflow));

@@ -17,7 +17,7 @@ unsafe extern "C" {
 /// Bytes of the longest text, with the zero behind it.
 const LONGEST: usize = 46;
 
-/// An address, written as `IpAddr` displays it.
+/// An address, written as libc does: as `IpAddr` displays it, but for IPv6 addresses that hold one of IPv4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IpText(pub IpAddr);
 

@@ -53,7 +53,7 @@ impl<N: Slice<Entry<E>>, E: BasicType> Layout<N, E> {
     }
 
     /// Creates a layout of runs of values, in this order: the displacement of each in bytes, the type, and the number of
-    /// values. It is that of the same parts, but needs nothing of what constructs others.
+    /// values. It has the data and the bounds of the same parts, but needs nothing of what constructs others.
     ///
     /// # Errors
     /// As [`Layout::of_parts`].
@@ -68,11 +68,12 @@ impl<N: Slice<Entry<E>>, E: BasicType> Layout<N, E> {
             element: PhantomData,
         };
         let mut last_end = None;
-        for &(offset, element, values) in runs {
+        for &(offset, element, values) in runs.iter().filter(|(.., values)| *values > 0) {
             let memory = element.size().checked_mul(values);
             let end = memory.and_then(|memory| offset.checked_add_unsigned(memory));
             let len = element.packed_size().checked_mul(values);
             let size = len.and_then(|len| layout.size.checked_add(len));
+            let size = size.filter(|size| i64::try_from(*size).is_ok());
             let (Some(end), Some(len), Some(size)) = (end, len, size) else {
                 return Err(Error::LayoutOverflow);
             };

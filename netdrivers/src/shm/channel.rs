@@ -508,7 +508,10 @@ impl Shm {
     /// # Errors
     /// As [`Channel::try_send`].
     pub fn send_slowly(&mut self, to: Peer, parts: &[Part<'_>]) -> Result<(), ChannelError> {
-        self.send_long(to, Cookie::COPY, parts).map(drop)
+        match to.index() < self.connections.len() {
+            true => self.send_long(to, Cookie::COPY, parts).map(drop),
+            false => Err(ChannelError::NoSuchPeer(to)),
+        }
     }
 
     /// Sends a frame of [`LONG_FRAME`] bytes or more.

@@ -192,7 +192,9 @@ impl Connection {
     /// when the next one is sent.
     #[cold]
     pub(super) fn reclaim(&mut self, free: &mut FreeCells) {
-        if let Some((long, _)) = self.long.as_deref_mut() {
+        if let Some((long, _)) = self.long.as_deref_mut()
+            && long.has_unread()
+        {
             match self.closed {
                 true => long.reclaim_all(free),
                 false => _ = long.reclaim(free),

@@ -27,7 +27,8 @@ pub(super) const VERSION: u64 = 16;
 /// 128 TiB that a process can address.
 pub const MAX_RANKS: usize = 1024;
 
-/// Size in bytes of a ring, one per ordered pair. It holds short frames, and long ones of ranks that share processors.
+/// Size in bytes of a ring, one per ordered pair. It holds short frames, and long ones of ranks that
+/// share processors or that find no cell free.
 pub(super) const RING: usize = 64 << 10;
 /// Number of granules of a ring.
 pub(super) const GRANULES: usize = RING / ring::GRANULE;

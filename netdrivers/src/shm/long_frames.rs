@@ -8,7 +8,7 @@
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
-//! | unread frames to one rank | [`LongCells::most`] | the sender waits, as where a ring is full |
+//! | unread frames to one rank | `FreeCells::most` | the sender waits, as where a ring is full |
 //! | cells of a rank | [`Layout::long_cells`](super::layout::Layout::long_cells) | the frame goes through the ring |
 //!
 //! Both sides check what they read: whatever the memory contains, no access leaves it and nothing panics.
@@ -151,12 +151,18 @@ impl LongProducer {
         free.free.extend(self.unread.drain(..count));
         self.read = read;
         if let Some(frame) = self.timed
+            && read >= frame.number
             && let Some(time) = frame.time(self.cursor.get())
         {
             self.choice.learn(frame.stores, frame.len, time);
             self.timed = None;
         }
         Ok(())
+    }
+
+    /// Returns whether it has cells.
+    pub(super) fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
     }
 
     /// Frees all cells: the consumer has gone.

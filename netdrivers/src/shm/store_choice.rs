@@ -30,9 +30,9 @@ pub(super) struct StoreChoice {
 const EPOCH: u32 = 1 << 14;
 /// Number of frames of a trial: one of 64.
 const TRIAL: u32 = EPOCH / 64;
-/// Number of frames that are not timed after a change, as the caches have to get used to it: a round through the largest
-/// room.
-const SETTLING: u32 = 64;
+/// Number of frames that are not timed after a change, as the caches have to get used to it: a round through the most cells
+/// of a rank.
+const SETTLING: u32 = 128;
 /// One of so many frames may be timed; a message of equal frames has no multiple of it, so each of them has its turn.
 const TIMED: u32 = 31;
 /// The most epochs from one trial to the next.
@@ -43,7 +43,7 @@ impl StoreChoice {
         Self {
             times: [0; 2],
             // The first trial begins when ordinary stores have settled.
-            frame: EPOCH - 4 * SETTLING,
+            frame: EPOCH - 2 * SETTLING,
             epochs_to_trial: 0,
             last: (Stores::Cached, 0),
         }
@@ -119,7 +119,7 @@ mod tests {
     fn the_faster_way_is_used_and_a_change_is_seen() {
         let mut choice = StoreChoice::new();
         let mut settled = |times| {
-            streamed(&mut choice, MOST_EPOCHS as u32 * EPOCH, times);
+            streamed(&mut choice, 4 * MOST_EPOCHS as u32 * EPOCH, times);
             streamed(&mut choice, EPOCH, times)
         };
         // The first use of the memory costs more than any way.

@@ -220,6 +220,12 @@ impl PmiConnection {
     fn line(&mut self, asked: &'static str) -> Result<PmiLine, Box<JobError>> {
         loop {
             if let Some(end) = self.got.iter().position(|byte| *byte == b'\n') {
+                // Launchers may put any white space between words, and before the end of the line.
+                for byte in &mut self.got[..end] {
+                    if byte.is_ascii_whitespace() {
+                        *byte = b' ';
+                    }
+                }
                 // A line that is not UTF-8 is no valid answer.
                 let line =
                     PmiLine::from(core::str::from_utf8(&self.got[..end]).unwrap_or("(bytes)"));

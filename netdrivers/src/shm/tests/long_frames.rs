@@ -156,21 +156,26 @@ fn corrupt_memory_is_survived() {
     });
 }
 
-/// What ranks 1 and 2 have not read takes all cells of rank 0; its frames to rank 3 arrive all the same, in order.
-#[test]
-fn frames_go_through_the_ring_where_other_receivers_have_the_cells() {
+/// Attaches four ranks that have a processor of their own each.
+fn four_ranks() -> Vec<Shm> {
     let segment = Segment::create(4, 0).expect("a segment");
     let attach = |rank| {
         let own = Segment::open(segment.fd()).expect("the segment");
         Shm::attach(own, rank, 0).expect("a rank")
     };
-    let mut ranks: Vec<Shm> = (0..4).map(attach).collect();
-    // Each rank has a processor of its own.
+    let ranks = (0..4).map(attach).collect();
     for word in &segment.header().cpus.0 {
         word.store(u64::MAX, Ordering::Relaxed);
     }
     segment.header().quota.store(0, Ordering::Relaxed);
     segment.header().epoch.0.fetch_add(1, Ordering::SeqCst);
+    ranks
+}
+
+/// What ranks 1 and 2 have not read takes all cells of rank 0; its frames to rank 3 arrive all the same, in order.
+#[test]
+fn frames_go_through_the_ring_where_other_receivers_have_the_cells() {
+    let mut ranks = four_ranks();
     let mut sent = [0; 4];
     let mut send = |ranks: &mut [Shm], to: usize| {
         let bytes = frame(sent[to], FRAME_LIMIT);
@@ -206,4 +211,29 @@ fn frames_go_through_the_ring_where_other_receivers_have_the_cells() {
     for (at, sent) in sent.into_iter().enumerate().skip(1) {
         while poll(&mut ranks, at) < sent {}
     }
+}
+
+/// Two ranks have not read what takes all cells; when one of them ends, its cells serve the others.
+#[test]
+fn cells_of_a_rank_that_ends_serve_the_others() {
+    let mut ranks = four_ranks();
+    let bytes = frame(1, FRAME_LIMIT);
+    let fill = |rank: &mut Shm, to| {
+        let part = [Part::Bytes(&bytes)];
+        let sends = (0..).take_while(|_| rank.try_send(Peer(to), Cookie::COPY, &part).is_ok());
+        sends.count()
+    };
+    let cells = fill(&mut ranks[0], 1);
+    assert_eq!(fill(&mut ranks[0], 2), cells);
+    let in_ring = fill(&mut ranks[0], 3);
+    assert!(in_ring <= 4, "{in_ring}");
+    drop(ranks.remove(1));
+    // Rank 3 is the last now. It makes room in its ring.
+    let mut taken = 0;
+    while taken < in_ring {
+        let polled =
+            ranks[2].poll(|event| taken += usize::from(matches!(event, Event::Arrival(_))));
+        polled.expect("a poll");
+    }
+    assert_eq!(fill(&mut ranks[0], 3), cells);
 }
