@@ -21,7 +21,7 @@ fn measured() -> &'static (PathBuf, Outcome) {
     static DONE: OnceLock<(PathBuf, Outcome)> = OnceLock::new();
     DONE.get_or_init(|| {
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("size");
-        let mut size = pombo(["size", "basic", "point-to-point", "--source"]);
+        let mut size = pombo(["size", "basic", "point-to-point", "everything", "--source"]);
         size.arg(root()).arg("--directory").arg(&directory);
         size.arg("--budgets").arg(root().join(".ci/sizes"));
         let outcome = finish(&mut size);
@@ -53,7 +53,7 @@ fn a_ping_pong_carries_what_it_needs() {
         !outcome.out.contains("| slot of an operation | 0 |"),
         "{outcome:?}"
     );
-    for composition in ["basic", "point-to-point"] {
+    for composition in ["basic", "point-to-point", "everything"] {
         let run = finish(pombo(["run", "-n", "2"]).arg(directory.join(composition)));
         assert_eq!(run.code, 0, "{run:?}");
     }
@@ -149,6 +149,31 @@ fn errors_of_the_smallest_library() {
     let both = finish(both.arg(&program).args([":", "-n", "1"]).arg(other));
     let told = "another job, version or composition";
     assert!(both.code != 0 && both.err.contains(told), "{both:?}");
+}
+
+/// Runs `entered` with all of the library but its groups at the start, each rank on a host of its own, and returns the
+/// number of messages of all ranks.
+fn messages(what: &str, broadcasts: &str) -> u64 {
+    let program = link("entered", "everything");
+    let file = program.with_extension(format!("{what}-{broadcasts}"));
+    let _ = std::fs::remove_file(&file);
+    let mut command = pombo(["run", "--net", "udp", "-n", "4"]);
+    command.arg(&program).args([what, broadcasts]);
+    let run = finish(command.env("POMBO_STATS_FILE", &file));
+    assert_eq!(run.code, 0, "{what}: {run:?}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let ranks = text.lines().filter(|line| !line.starts_with('#'));
+    let sent = ranks.map(|line| line.split(' ').nth(1).unwrap().parse::<u64>().unwrap());
+    sent.sum()
+}
+
+/// Ranks enter the network's groups at the first call in which all wait for each other: a broadcast before it goes by
+/// messages and waits for nobody, and ranks of which one makes no such call do without groups.
+#[test]
+fn everything_enters_groups_when_all_wait() {
+    assert_eq!(messages("copy", "1"), messages("copy", "60"));
+    assert_eq!(messages("world", "60") - messages("world", "10"), 50 * 3);
+    assert_eq!(messages("some", "60") - messages("some", "10"), 50 * 2);
 }
 
 /// A program that uses more of the library carries it, and the same library serves it.

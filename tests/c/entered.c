@@ -1,4 +1,4 @@
-/* When ranks of several hosts enter the network's groups, as the counts of messages tell. Arguments: a word, and how many
+/* Whether ranks of several hosts have entered the network's groups, as the counts of messages tell. Arguments: a word, and how many
  * broadcasts. "world": of all ranks, behind one that does not block. "copy": of a copy of the world, whose making is the
  * first collective call. "some": of all ranks but the last, which calls no collective function at all. */
 #include "check.h"

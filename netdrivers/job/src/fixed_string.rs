@@ -21,6 +21,8 @@ pub use __text as text;
 pub struct Text<const N: usize> {
     bytes: [u8; N],
     len: usize,
+    /// A character did not fit, so what follows it is left out too.
+    is_cut: bool,
 }
 
 impl<const N: usize> Text<N> {
@@ -29,16 +31,21 @@ impl<const N: usize> Text<N> {
         Text {
             bytes: [0; N],
             len: 0,
+            is_cut: false,
         }
     }
 
     /// Appends a text, truncated to the room, between two characters.
     #[inline(never)]
     pub fn put(&mut self, text: &str) -> &mut Self {
+        if self.is_cut {
+            return self;
+        }
         let mut cut = text.len().min(N - self.len);
         while !text.is_char_boundary(cut) {
             cut -= 1;
         }
+        self.is_cut = cut < text.len();
         let kept = text.as_bytes().get(..cut).unwrap_or_default();
         append(&mut self.bytes, &mut self.len, kept);
         self
@@ -131,8 +138,8 @@ mod tests {
         assert_eq!(text.as_str(), "abc");
         assert_eq!(Text::<5>::from("abcdefg").as_str(), "abcde");
         assert_eq!(Text::<5>::from("abcdé").as_str(), "abcd");
-        let text: Text<6> = text!("{}{}", "abcdé", 17_u16);
-        assert_eq!(text.as_str(), "abcdé");
+        let text: Text<6> = text!("{}{}", "abcdeé", 17_u16);
+        assert_eq!(text.as_str(), "abcde");
         assert_eq!(Text::<0>::from("a").as_str(), "");
     }
 

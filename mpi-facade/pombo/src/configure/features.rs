@@ -39,6 +39,11 @@ pub(super) fn of(composition: &Composition) -> Vec<&'static str> {
         (composition.adaptive_matcher.value, "fast-paths"),
         (composition.collectives.value, "collectives"),
         (composition.hosts.value, "hosts"),
+        // They carry its code anyway.
+        (
+            composition.hosts.value && composition.collectives.value,
+            "groups-at-start",
+        ),
         (composition.heterogeneous.value, "heterogeneous"),
         (composition.diagnostics.value, "diagnostics"),
     ];

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::ffi::{CStr, c_int};
 use core::mem::zeroed;
 use core::ptr::null_mut;
-use pombo_kernel::text::{fields, split_once};
+use pombo_kernel::text::split_once;
 use pombo_netdrivers::Errno;
 use pombo_netdrivers::tuning::OUTPUT_PAUSE;
 use pombo_netdrivers::wait::sleep;
@@ -220,12 +220,6 @@ impl PmiConnection {
     fn line(&mut self, asked: &'static str) -> Result<PmiLine, Box<JobError>> {
         loop {
             if let Some(end) = self.got.iter().position(|byte| *byte == b'\n') {
-                // Launchers may put any white space between words, and before the end of the line.
-                for byte in &mut self.got[..end] {
-                    if byte.is_ascii_whitespace() {
-                        *byte = b' ';
-                    }
-                }
                 // A line that is not UTF-8 is no valid answer.
                 let line =
                     PmiLine::from(core::str::from_utf8(&self.got[..end]).unwrap_or("(bytes)"));
@@ -278,7 +272,7 @@ struct Answer {
 
 impl Answer {
     fn get(&self, key: &str) -> Option<&str> {
-        let mut pairs = fields(self.line.as_str(), b' ');
+        let mut pairs = self.line.as_str().split_ascii_whitespace();
         pairs.find_map(|pair| {
             let (name, value) = split_once(pair, b'=')?;
             (name == key).then_some(value)

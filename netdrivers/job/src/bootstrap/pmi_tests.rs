@@ -106,7 +106,7 @@ fn wrong_answers_are_named() {
             wrong("version 1 of PMI", "cmd=maxes rc=0"),
         ),
         (
-            "cmd=response_to_init rc=-1 msg=old\n",
+            "cmd=response_to_init\t rc=-1 msg=old\r\n",
             refused("version 1 of PMI", "old"),
         ),
         (

@@ -168,8 +168,8 @@ impl MulticastSocket {
     }
 }
 
-/// The groups of a rank as its channel serves them. The channel knows nothing else of groups, so a program that opens
-/// none contains neither their protocol nor a network for them.
+/// The groups of a rank as its channel serves them. The channel knows nothing else of groups, so a program without
+/// calls that open some contains neither their protocol nor a network for them.
 pub trait ServedGroups<B>: Multicast<B> + Send {
     /// Returns the groups.
     fn table(&mut self) -> &mut JobGroups;

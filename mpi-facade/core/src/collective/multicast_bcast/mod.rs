@@ -10,8 +10,7 @@
 //! broadcast; if both fail there are no groups. Without feature `groups-at-start` the first blocking collective call on
 //! `MPI_COMM_WORLD` that waits for all ranks does so, or the first communicator that is made of it: a program without such calls
 //! contains nothing of this, and a communicator that was made before has no group. Where such frames stop later, each rank
-//! gets its own
-//! (`Source::is_singly`).
+//! gets its own (`Sender::is_unicast_only`).
 //!
 //! | bound | is | beyond it |
 //! | --- | --- | --- |
