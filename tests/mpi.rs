@@ -5,6 +5,9 @@
 #[allow(dead_code, reason = "the launcher's own tests use the rest")]
 mod support;
 
+#[path = "launcher/message_counts.rs"]
+mod message_counts;
+
 #[path = "mpi/adversarial.rs"]
 mod adversarial;
 #[path = "mpi/bench.rs"]

@@ -6,10 +6,14 @@
 #[allow(dead_code, reason = "tests of the launcher use the rest")]
 mod support;
 
+#[path = "launcher/message_counts.rs"]
+mod message_counts;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use message_counts::messages_between_hosts;
 use support::{Outcome, finish, pombo};
 
 fn root() -> PathBuf {
@@ -155,16 +159,7 @@ fn errors_of_the_smallest_library() {
 /// number of messages of all ranks.
 fn messages(what: &str, broadcasts: &str) -> u64 {
     let program = link("entered", "everything");
-    let file = program.with_extension(format!("{what}-{broadcasts}"));
-    let _ = std::fs::remove_file(&file);
-    let mut command = pombo(["run", "--net", "udp", "-n", "4"]);
-    command.arg(&program).args([what, broadcasts]);
-    let run = finish(command.env("POMBO_STATS_FILE", &file));
-    assert_eq!(run.code, 0, "{what}: {run:?}");
-    let text = std::fs::read_to_string(&file).unwrap();
-    let ranks = text.lines().filter(|line| !line.starts_with('#'));
-    let sent = ranks.map(|line| line.split(' ').nth(1).unwrap().parse::<u64>().unwrap());
-    sent.sum()
+    messages_between_hosts(&program, &[what, broadcasts])
 }
 
 /// Ranks enter the network's groups at the first call in which all wait for each other: a broadcast before it goes by

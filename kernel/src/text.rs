@@ -11,7 +11,7 @@ pub trait WriteText {
 
 /// What can be written as a text.
 pub trait ToText {
-    /// Writes the text.
+    /// Writes all of the value to `out`, which takes as much as it has room for.
     fn put_text(&self, out: &mut dyn WriteText);
 }
 

@@ -1,6 +1,7 @@
 //! Tests collective operations of ranks on several hosts, and `MPI_Bcast` over multicast of the network: every root,
 //! parts and copies of the world, many at once, all sizes.
 
+use crate::message_counts::messages_between_hosts;
 use crate::network::on_two_hosts;
 use crate::programs::{job, ok, program};
 use crate::support::pombo;
@@ -123,16 +124,7 @@ fn one_host_needs_none() {
 /// Returns the messages of all ranks of `entered`, each on a host of its own.
 fn messages(what: &str, broadcasts: &str) -> u64 {
     let program = program("entered");
-    let file = program.with_file_name(format!("entered-{what}-{broadcasts}"));
-    let _ = std::fs::remove_file(&file);
-    let mut command = pombo(["run", "--net", "udp", "-n", "4"]);
-    command.arg(&program).args([what, broadcasts]);
-    let outcome = job(command.env("POMBO_STATS_FILE", &file));
-    assert_eq!(outcome.code, 0, "{what}: {outcome:?}");
-    let text = std::fs::read_to_string(&file).unwrap();
-    let ranks = text.lines().filter(|line| !line.starts_with('#'));
-    let sent = ranks.map(|line| line.split(' ').nth(1).unwrap().parse::<u64>().unwrap());
-    sent.sum()
+    messages_between_hosts(&program, &[what, broadcasts])
 }
 
 /// All ranks have entered groups: broadcasts are no messages, whichever rank makes which call first.

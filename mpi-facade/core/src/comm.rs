@@ -92,7 +92,7 @@ pub(crate) enum Multicast {
     NotEntered,
     /// They form none: they are on one host, or there is no multicast or no room.
     None,
-    /// They form one.
+    /// They form the group of the communicator's context.
     Group,
 }
 

@@ -312,7 +312,7 @@ impl WriteText for Json {
 }
 
 impl Json {
-    /// Appends a string.
+    /// Appends ASCII letters as a string of JSON: what it cannot hold becomes `?`.
     fn put_string(&mut self, of: impl Iterator<Item = u8>) {
         self.0.push(b'"');
         for letter in of {

@@ -117,9 +117,7 @@ pub(super) struct ConsumerCursor {
 pub(super) struct LongCursor {
     /// Number of frames read.
     pub(super) read: AtomicU64,
-    /// The number that it had after the last frame that was to be timed.
-    pub(super) timed: AtomicU64,
-    /// When the consumer began to read that frame and when it ended, in nanoseconds.
+    /// When the consumer began to read the last frame that was to be timed and when it ended, in nanoseconds.
     pub(super) began: AtomicU64,
     pub(super) ended: AtomicU64,
 }
@@ -297,7 +295,7 @@ layout!(Header = 640, {
 layout!(RankStatus = 20, { state: 0, monitored_pid: 4, root_cause: 8, own_pid: 12, job_rank: 16 });
 layout!(Control = 384, { status: 0, event_count: 128, senders: 256 });
 layout!(ConsumerCursor = 64, { position: 0, acks: 8, long: 16 });
-layout!(LongCursor = 32, { read: 0, timed: 8, began: 16, ended: 24 });
+layout!(LongCursor = 24, { read: 0, began: 8, ended: 16 });
 layout!(BoardSlots = 128 * (1 + SLOTS), { released: 0, slots: 128 });
 layout!(BoardSlot = 128, {});
 layout!(Answer = 4096, { answered: 0, len: 4, words: 8 });

@@ -150,12 +150,9 @@ impl LongProducer {
         }
         free.free.extend(self.unread.drain(..count));
         self.read = read;
-        if let Some(frame) = self.timed
-            && read >= frame.number
-            && let Some(time) = frame.time(self.cursor.get())
-        {
+        if let Some(frame) = self.timed.take_if(|frame| read >= frame.number) {
+            let time = frame.time(self.cursor.get());
             self.choice.learn(frame.stores, frame.len, time);
-            self.timed = None;
         }
         Ok(())
     }
@@ -237,19 +234,16 @@ impl Place {
 }
 
 impl TimedFrame {
-    /// Returns the nanoseconds that the frame cost, if the consumer has read it: all from the beginning of its writing to
+    /// Returns the nanoseconds that the frame cost, which the consumer has read: all from the beginning of its writing to
     /// the end of its reading where the consumer waited for it, else those of the side that took longer, as both work
     /// beside each other.
-    fn time(&self, cursor: &LongCursor) -> Option<u64> {
-        if cursor.timed.load(Ordering::Relaxed) != self.number {
-            return None;
-        }
+    fn time(&self, cursor: &LongCursor) -> u64 {
         let (began, ended) = (&cursor.began, &cursor.ended);
         let (began, ended) = (began.load(Ordering::Relaxed), ended.load(Ordering::Relaxed));
-        Some(match self.is_awaited {
+        match self.is_awaited {
             true => ended.saturating_sub(self.began),
             false => ended.saturating_sub(began).max(self.ended - self.began),
-        })
+        }
     }
 }
 
@@ -280,7 +274,6 @@ impl LongConsumer {
         if place.is_timed {
             let began = wait::now();
             f(frame);
-            cursor.timed.store(number, Ordering::Relaxed);
             cursor.began.store(began, Ordering::Relaxed);
             cursor.ended.store(wait::now(), Ordering::Relaxed);
         } else {

@@ -21,6 +21,7 @@ use crate::settings;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::IpAddr;
+use pombo_kernel::text::fill;
 use pombo_kernel::{Network, Peer};
 use pombo_netdrivers::ethernet::{BoundEthernet, EthernetAndUdp, Traffic};
 use pombo_netdrivers::ip_text::IpText;
@@ -88,29 +89,13 @@ impl LocalSockets {
         let udp = self.udp.as_ref();
         let (udp, mtu) = udp.map_or((0, 0), |bound| (bound.address().port(), bound.mtu()));
         let (ip, listener) = (self.ip, self.listener.address().port());
+        let ip = IpText(ip);
+        let mut text = text!("{}/{}/{}/{}/{}/", word, ip, udp, listener, mtu);
         match &self.raw {
-            Ok(raw) => text!(
-                "{}/{}/{}/{}/{}/{}",
-                word,
-                IpText(ip),
-                udp,
-                listener,
-                mtu,
-                raw.address()
-            ),
-            Err(error) => {
-                let why = RawUnavailable::of(error).name();
-                text!(
-                    "{}/{}/{}/{}/{}/{}",
-                    word,
-                    IpText(ip),
-                    udp,
-                    listener,
-                    mtu,
-                    why
-                )
-            }
+            Ok(raw) => fill!(&mut text, "{}", raw.address()),
+            Err(error) => fill!(&mut text, "{}", RawUnavailable::of(error).name()),
         }
+        text
     }
 
     #[inline(never)]
