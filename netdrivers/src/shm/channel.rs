@@ -8,6 +8,7 @@ use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_transport::LocalChannel;
 
+use super::cache::second_cache;
 use super::collective::Groups;
 use super::connection::Connection;
 use super::error::ShmError;
@@ -27,7 +28,7 @@ use super::wait_policy;
 use super::wake_socket::{PollPark, WakeSocket};
 use crate::deaths::DeathSource;
 use crate::tuning::{
-    BACKOFF_SLEEP, FAST_PATHS, LONG_FRAME, LOOKS_PER_POLL, MAX_SOCKET_SLEEP,
+    BACKOFF_SLEEP, FAST_PATHS, LONG_FRAME, LONG_FRAMES_ROOM, LOOKS_PER_POLL, MAX_SOCKET_SLEEP,
     POLLS_PER_PROCESS_CHECK, SHORT_SLEEP,
 };
 use crate::wait::clock::LookTiming;
@@ -103,9 +104,11 @@ impl Shm {
             // SAFETY: the connections are dropped before the segment; this rank was claimed, so nobody else has them.
             unsafe { Connection::new(&segment, rank, connection) }
         });
-        // SAFETY: `FreeCells` is dropped before the segment; this rank was claimed, so nobody else has its cells.
-        let free_cells =
-            FAST_PATHS.then(|| FreeCells::new(unsafe { segment.long_cells(rank) }, ranks - 1));
+        let free_cells = FAST_PATHS.then(|| {
+            // SAFETY: `FreeCells` is dropped before the segment; this rank was claimed, so nobody else has its cells.
+            let cells = unsafe { segment.long_cells(rank) };
+            FreeCells::new(cells, LONG_FRAMES_ROOM * second_cache(), ranks - 1)
+        });
         let mut shm = Box::new(Self {
             park,
             wait_policy: wait_policy::of(&segment),

@@ -170,10 +170,12 @@ impl Connection {
         len: usize,
         parts: &[Part<'_>],
     ) -> Result<bool, RingError> {
-        // The consumer frees the cell before its record: if there is none now, the ring tells when there is.
-        self.outbound.look_for_room()?;
         let (long, _) = &mut **self.long.as_mut().ok_or(RingError::Full)?;
-        long.reclaim(free)?;
+        if long.prepare(free) {
+            // The consumer frees the cell before its record: if there is none now, the ring tells when there is.
+            self.outbound.look_for_room()?;
+            long.reclaim(free)?;
+        }
         let Some(place) = long.write(free, len, parts)? else {
             return Ok(false);
         };
@@ -386,8 +388,8 @@ fn deliver_apart(peer: Peer, frame: &[u8], handler: &mut dyn EventHandler) {
 /// Delivers a frame that lies beside the ring. The kernel's short path saves nothing that counts beside such a copy.
 #[inline(never)]
 fn deliver_long(peer: Peer, record: &[u8], long: &LongConsumer, handler: &mut dyn EventHandler) {
-    long.take(record, |frame| {
-        handler.handle(Event::Arrival(Frame::new(peer, frame, None)));
+    long.take(record, |frame, is_cached| {
+        handler.handle(Event::Arrival(Frame::long(peer, frame, is_cached)));
     });
 }
 

@@ -21,7 +21,7 @@ pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// The same of a machine with the other byte order.
 const FOREIGN_MAGIC: u64 = MAGIC.swap_bytes();
 /// The version of the layout and of everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 16;
+pub(super) const VERSION: u64 = 17;
 
 /// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 128 GiB of the
 /// 128 TiB that a process can address.
@@ -33,9 +33,12 @@ pub(super) const RING: usize = 64 << 10;
 /// Number of granules of a ring.
 pub(super) const GRANULES: usize = RING / ring::GRANULE;
 /// Number of cells for long frames where many ranks share a host: enough for some messages to be under way.
-const FEWEST_CELLS: usize = 8;
+pub(super) const FEWEST_CELLS: usize = 8;
 /// The longest frame, in bytes: a quarter of a ring.
 pub const FRAME_LIMIT: usize = ring::limit(GRANULES);
+
+/// Size of a cache line in bytes.
+pub(super) const LINE: usize = 64;
 
 /// Bytes before a frame in its cell: behind them, the payload of the kernel's frames begins where copies are fast.
 pub(super) const LEAD: usize = 8;
@@ -247,13 +250,9 @@ impl Layout {
         answers + rank * usize::from(self.long_cells()) * CELL
     }
 
-    /// Returns the number of these cells of each rank. Two ranks need half of what others do, who send to several.
+    /// Returns the number of these cells of each rank, which uses as many of them as pay.
     pub(super) fn long_cells(self) -> u16 {
-        let wanted = match self.ranks {
-            ..=2 => LONG_FRAMES_OF_RANK / 2,
-            _ => LONG_FRAMES_OF_RANK,
-        };
-        let bytes = wanted.min(LONG_FRAMES_OF_HOST / self.ranks);
+        let bytes = LONG_FRAMES_OF_RANK.min(LONG_FRAMES_OF_HOST / self.ranks);
         (bytes / CELL).max(FEWEST_CELLS) as u16
     }
 
@@ -309,7 +308,7 @@ const_assert_eq!(offset_of!(Header, size), size_of::<Start>() - 8);
 const_assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
 const_assert!(MAIL.is_multiple_of(size_of::<CachePadded<u8>>()) && GRANULES <= ring::MAX_GRANULES);
 const_assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
-const_assert!(CELL.is_multiple_of(64) && LONG_FRAMES_OF_RANK / CELL <= u16::MAX as usize);
+const_assert!(CELL.is_multiple_of(LINE) && LONG_FRAMES_OF_RANK / CELL <= u16::MAX as usize);
 const_assert!(CHUNK.is_multiple_of(PAGE) && INLINE < CHUNK);
 const_assert!(CHUNKS.start().is_power_of_two() && CHUNKS.end().is_power_of_two());
 const_assert!(FRAME_LIMIT >= pombo_kernel::channel::MIN_LIMIT);

@@ -2,9 +2,9 @@
 //!
 //! A record in the ring tells in which cell such a frame lies, so the frames leave in the order of the ring. A cell is free
 //! again once its frame is read, for frames to any rank: so a rank that communicates with few has much room for each, and
-//! one that communicates with all has not more memory. Cells are used in turn, and where there are only two ranks they
-//! are more than a processor's own cache holds: then their lines have left the reader's cache when they are written
-//! again, and need not be fetched from there.
+//! one that communicates with all has not more memory. Cells are used in turn, and they are more than a processor's own
+//! cache holds: then their lines have left the reader's cache when they are written again, and need not be fetched from
+//! there. It depends on the machine how many that takes, so each rank decides how many of its cells it uses.
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
@@ -18,7 +18,7 @@ use core::ptr::NonNull;
 
 use pombo_kernel::memory::Part;
 
-use super::layout::{CELL, FRAME_LIMIT, LEAD, LongCursor};
+use super::layout::{CELL, FEWEST_CELLS, FRAME_LIMIT, LEAD, LongCursor};
 use super::ring::{RingError, copy_parts};
 use super::store_choice::{StoreChoice, Stores};
 use super::sync::Ordering;
@@ -31,6 +31,8 @@ pub(super) struct Place {
     cell: u16,
     /// Whether the consumer is to tell how long it reads the frame.
     is_timed: bool,
+    /// Whether the frame was written past the caches.
+    is_streamed: bool,
     /// Its length in bytes.
     len: usize,
 }
@@ -104,12 +106,12 @@ pub(super) struct FreeCells {
 }
 
 impl FreeCells {
-    /// Takes the cells of a rank that has `peers` others.
-    pub(super) fn new(cells: LongCells, peers: usize) -> Self {
-        let count = usize::from(cells.count);
+    /// Takes the cells of a rank that has `peers` others, and uses as many of them as `bytes` bytes are.
+    pub(super) fn new(cells: LongCells, bytes: usize, peers: usize) -> Self {
+        let count = usize::from(cells.count).min(bytes.div_ceil(CELL).max(FEWEST_CELLS));
         Self {
             cells,
-            free: (0..cells.count).collect(),
+            free: (0..count as u16).collect(),
             most: if peers > 1 { count / 2 } else { count },
         }
     }
@@ -118,11 +120,13 @@ impl FreeCells {
 /// The frames to one rank.
 pub(super) struct LongProducer {
     cursor: CursorAddress,
-    /// The cells of unread frames, in order.
+    /// The cells of frames that are not known to be read, in order.
     unread: VecDeque<u16>,
     /// Number of frames before these.
     read: u64,
     choice: StoreChoice,
+    /// How the next frame is written, and whether it is timed.
+    next: (Stores, bool),
     /// The frame that was written last and is not committed, if it is to be timed.
     written: Option<TimedFrame>,
     /// The committed frame whose time the consumer has not told yet.
@@ -136,9 +140,20 @@ impl LongProducer {
             unread: VecDeque::new(),
             read: 0,
             choice: StoreChoice::new(),
+            next: (Stores::Cached, false),
             written: None,
             timed: None,
         }
+    }
+
+    /// Decides how the next frame is written, and returns whether [`LongProducer::reclaim`] is due before. That fetches
+    /// the line of the consumer's cursor from its cache, so it is not due as long as there are cells and no times to learn.
+    pub(super) fn prepare(&mut self, free: &FreeCells) -> bool {
+        let (stores, may_be_timed) = self.choice.next();
+        let is_timed = may_be_timed && self.timed.is_none();
+        self.next = (stores, is_timed);
+        let are_few = self.unread.len() >= free.most / 2 || free.free.is_empty();
+        are_few || is_timed || self.timed.is_some()
     }
 
     /// Frees the cells of frames that the consumer has read, and learns what a timed one cost.
@@ -182,17 +197,18 @@ impl LongProducer {
         let Some(&cell) = free.free.front() else {
             return Ok(None);
         };
-        let (stores, is_timed) = self.choice.next();
+        let (stores, is_timed) = self.next;
         let place = Place {
             cell,
-            is_timed: is_timed && self.timed.is_none(),
+            is_timed,
+            is_streamed: stores == Stores::Streamed,
             len,
         };
         let room = free.cells.frame(place).ok_or(RingError::Corrupt)?;
         // SAFETY: the bytes lie inside the cell, which is initialised; it is free, as its last consumer has passed it, and
         // nobody looks at it again before being told of this frame.
         let room = unsafe { core::slice::from_raw_parts_mut(room, len) };
-        let began = place.is_timed.then(wait::now);
+        let began = is_timed.then(wait::now);
         match stores {
             #[cfg(target_arch = "x86_64")]
             Stores::Streamed => super::streaming_copy::stream_parts(parts, room),
@@ -217,17 +233,19 @@ impl LongProducer {
 }
 
 impl Place {
-    /// Returns the content of the record: the length, the cell and whether the frame is timed, in native order.
+    /// Returns the content of the record: the length, the cell, and whether the frame is timed and was written past the
+    /// caches, in native order.
     pub(super) fn record(self) -> [u8; 8] {
-        let about = u64::from(self.cell) << 1 | u64::from(self.is_timed);
-        (about << 32 | self.len as u64).to_ne_bytes()
+        let flags = u64::from(self.is_streamed) << 1 | u64::from(self.is_timed);
+        (u64::from(self.cell) << 34 | flags << 32 | self.len as u64).to_ne_bytes()
     }
 
     fn parse(record: &[u8]) -> Option<Place> {
         let fields = u64::from_ne_bytes(record.try_into().ok()?);
         Some(Place {
-            cell: (fields >> 33).try_into().ok()?,
+            cell: (fields >> 34).try_into().ok()?,
             is_timed: fields >> 32 & 1 != 0,
+            is_streamed: fields >> 33 & 1 != 0,
             len: fields as u32 as usize,
         })
     }
@@ -259,12 +277,12 @@ impl LongConsumer {
         Self { cells, cursor }
     }
 
-    /// Passes the frame that a record describes to `f`, and frees its cell afterwards. The frame is empty if the record
-    /// is not valid.
-    pub(super) fn take(&self, record: &[u8], f: impl FnOnce(&[u8])) {
+    /// Passes the frame that a record describes to `f`, with whether its lines may be in caches, and frees its cell
+    /// afterwards. The frame is empty if the record is not valid.
+    pub(super) fn take(&self, record: &[u8], f: impl FnOnce(&[u8], bool)) {
         let place = Place::parse(record);
         let Some((place, frame)) = place.and_then(|it| Some((it, self.cells.frame(it)?))) else {
-            return f(&[]);
+            return f(&[], false);
         };
         // SAFETY: the bytes lie inside the cell, which is initialised; their producer does not touch them before it learns
         // below that they are read.
@@ -273,11 +291,11 @@ impl LongConsumer {
         let number = cursor.read.load(Ordering::Relaxed).wrapping_add(1);
         if place.is_timed {
             let began = wait::now();
-            f(frame);
+            f(frame, !place.is_streamed);
             cursor.began.store(began, Ordering::Relaxed);
             cursor.ended.store(wait::now(), Ordering::Relaxed);
         } else {
-            f(frame);
+            f(frame, !place.is_streamed);
         }
         cursor.read.store(number, Ordering::Release);
     }

@@ -5,6 +5,9 @@
 //! caches depends on the memory alone, and so does then the reader's load. So both ways are timed, with what they cost the
 //! reader, and the better one is used.
 
+use super::layout::CELL;
+use crate::tuning::LONG_FRAMES_OF_RANK;
+
 /// How a frame is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stores {
@@ -27,12 +30,12 @@ pub(super) struct StoreChoice {
 }
 
 /// Number of frames after which the other way may be tried again: some tens of milliseconds.
-const EPOCH: u32 = 1 << 14;
-/// Number of frames of a trial: one of 64.
-const TRIAL: u32 = EPOCH / 64;
-/// Number of frames that are not timed after a change, as the caches have to get used to it: a round through the most cells
-/// of a rank.
-const SETTLING: u32 = 128;
+const EPOCH: u32 = 64 * TRIAL;
+/// Number of frames of a trial, of which the last ones are timed.
+const TRIAL: u32 = SETTLING + 4 * TIMED;
+/// Number of frames that are not timed after a change: a round through the most cells of a rank, as a frame costs more
+/// where the one before it in its cell was written in the other way, or was the first there.
+const SETTLING: u32 = (LONG_FRAMES_OF_RANK / CELL) as u32;
 /// One of so many frames may be timed; a message of equal frames has no multiple of it, so each of them has its turn.
 const TIMED: u32 = 31;
 /// The most epochs from one trial to the next.

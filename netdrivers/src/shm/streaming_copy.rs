@@ -4,13 +4,12 @@
 //! processors far from each other, that takes several times as long as the copy itself. Non-temporal stores of whole
 //! lines fetch nothing.
 
-use crate::tuning::STREAMED_BLOCK;
 use core::arch::x86_64::{__m128i, _mm_load_si128, _mm_sfence, _mm_stream_si128};
 
 use pombo_kernel::memory::Part;
 
-/// Size of a cache line in bytes.
-const LINE: usize = 64;
+use super::layout::LINE;
+use crate::tuning::STREAMED_BLOCK;
 
 /// Gathered bytes on their way to their place.
 #[repr(align(64))]

@@ -40,7 +40,11 @@ fn with_cells(
         (LongProducer::new(cursor), LongConsumer::new(cells, cursor))
     };
     let mut sides: Vec<_> = cursors.iter().map(side).collect();
-    f(FreeCells::new(cells, peers), &mut sides, &cursors);
+    f(
+        FreeCells::new(cells, usize::MAX, peers),
+        &mut sides,
+        &cursors,
+    );
     drop(sides);
     assert!(lines.iter().any(|line| line.0 != [0; 64]));
 }
@@ -62,7 +66,9 @@ fn frames_arrive_as_from_queues() {
                     };
                     let bytes = frame(number, len);
                     let (head, rest) = bytes.split_at(len.min(24));
-                    producer.reclaim(&mut free).expect("a correct consumer");
+                    if producer.prepare(&free) {
+                        producer.reclaim(&mut free).expect("a correct consumer");
+                    }
                     match producer.write(&free, len, &[Part::Bytes(head), Part::Bytes(rest)]) {
                         Ok(Some(place)) => {
                             // What is not committed did not happen.
@@ -92,7 +98,7 @@ fn frames_arrive_as_from_queues() {
                         }
                     }
                 } else if let Some((record, bytes)) = queues[peer].pop_front() {
-                    consumer.take(&record, |frame| assert!(frame == bytes));
+                    consumer.take(&record, |frame, _| assert!(frame == bytes));
                     taken += 1;
                 }
             }
@@ -145,7 +151,9 @@ fn corrupt_memory_is_survived() {
                 *byte = [0, 0xff, rng.below(256) as u8][rng.below(3) as usize];
             }
             let len = rng.below(17) as usize;
-            consumer.take(&record[..len], |frame| assert!(frame.len() <= FRAME_LIMIT));
+            consumer.take(&record[..len], |frame, _| {
+                assert!(frame.len() <= FRAME_LIMIT)
+            });
         }
         for read in [2, u64::MAX] {
             cursors[0].read.store(read, Ordering::Relaxed);
