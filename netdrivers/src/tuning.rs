@@ -190,19 +190,16 @@ pub const PREFETCHED_ANSWER: usize = 312;
 pub const SINGLE_COPY_BYTES: Range<usize> = 256 << 10..4 << 20;
 /// Bytes of the cells that a rank uses for its long frames, to whichever ranks they go, in multiples of the size of a
 /// processor's second cache: when a cell is written again, its lines have left that of its writer and that of its reader,
-/// and a shared cache answers sooner than another processor's. Messages of 64 KiB through a room of 0.5, 1, 2, 3, 4 and 8
-/// times that size took 7.6, 5.0, 3.6, 3.5, 3.5 and 3.9 us at 30 ns from core to core; frames that fill half of their
-/// cells use half of it.
-pub const LONG_FRAMES_ROOM: usize = 4;
+/// and a shared cache answers sooner than another processor's. At 30 ns from core to core, messages of 64 KiB through a room
+/// of 0.125, 0.5, 1, 2 and 4 times that size took 1.98, 1.49, 1.14, 1.00 and 0.98 of the time, and windows of messages of
+/// 8 KiB passed at 0.5, 0.7, 0.9, 1.00 and 0.92 of the rate; frames that fill half of their cells use half of it.
+pub const LONG_FRAMES_ROOM: usize = 3;
 /// The size in bytes of a second cache where the processor does not tell it.
 pub const USUAL_SECOND_CACHE: usize = 1 << 20;
 /// Most bytes of these cells of a rank.
 pub const LONG_FRAMES_OF_RANK: usize = 8 << 20;
 /// Most bytes of the cells of all ranks of a host, as long as each has the fewest.
 pub const LONG_FRAMES_OF_HOST: usize = 32 << 20;
-/// Bytes of a long frame that its reader prefetches while it copies those before them: at 30 ns from core to core, a message
-/// of 8 KiB took 0.57 of the time so, and with 1024 and 2048 bytes 0.72 and 0.85.
-pub const PREFETCHED: usize = 512;
 /// Bytes of a long frame that are gathered before they are stored past the caches: they stay in the first cache.
 pub const STREAMED_BLOCK: usize = 1 << 10;
 /// Bytes of a single copy that go through the stack at a time if the destination is not contiguous.

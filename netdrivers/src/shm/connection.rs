@@ -388,8 +388,8 @@ fn deliver_apart(peer: Peer, frame: &[u8], handler: &mut dyn EventHandler) {
 /// Delivers a frame that lies beside the ring. The kernel's short path saves nothing that counts beside such a copy.
 #[inline(never)]
 fn deliver_long(peer: Peer, record: &[u8], long: &LongConsumer, handler: &mut dyn EventHandler) {
-    long.take(record, |frame, is_cached| {
-        handler.handle(Event::Arrival(Frame::long(peer, frame, is_cached)));
+    long.take(record, |frame| {
+        handler.handle(Event::Arrival(Frame::new(peer, frame, None)));
     });
 }
 

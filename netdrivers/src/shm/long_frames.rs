@@ -31,8 +31,6 @@ pub(super) struct Place {
     cell: u16,
     /// Whether the consumer is to tell how long it reads the frame.
     is_timed: bool,
-    /// Whether the frame was written past the caches.
-    is_streamed: bool,
     /// Its length in bytes.
     len: usize,
 }
@@ -201,7 +199,6 @@ impl LongProducer {
         let place = Place {
             cell,
             is_timed,
-            is_streamed: stores == Stores::Streamed,
             len,
         };
         let room = free.cells.frame(place).ok_or(RingError::Corrupt)?;
@@ -233,19 +230,17 @@ impl LongProducer {
 }
 
 impl Place {
-    /// Returns the content of the record: the length, the cell, and whether the frame is timed and was written past the
-    /// caches, in native order.
+    /// Returns the content of the record: the length, the cell and whether the frame is timed, in native order.
     pub(super) fn record(self) -> [u8; 8] {
-        let flags = u64::from(self.is_streamed) << 1 | u64::from(self.is_timed);
-        (u64::from(self.cell) << 34 | flags << 32 | self.len as u64).to_ne_bytes()
+        let about = u64::from(self.cell) << 1 | u64::from(self.is_timed);
+        (about << 32 | self.len as u64).to_ne_bytes()
     }
 
     fn parse(record: &[u8]) -> Option<Place> {
         let fields = u64::from_ne_bytes(record.try_into().ok()?);
         Some(Place {
-            cell: (fields >> 34).try_into().ok()?,
+            cell: (fields >> 33).try_into().ok()?,
             is_timed: fields >> 32 & 1 != 0,
-            is_streamed: fields >> 33 & 1 != 0,
             len: fields as u32 as usize,
         })
     }
@@ -277,12 +272,12 @@ impl LongConsumer {
         Self { cells, cursor }
     }
 
-    /// Passes the frame that a record describes to `f`, with whether its lines may be in caches, and frees its cell
-    /// afterwards. The frame is empty if the record is not valid.
-    pub(super) fn take(&self, record: &[u8], f: impl FnOnce(&[u8], bool)) {
+    /// Passes the frame that a record describes to `f`, and frees its cell afterwards. The frame is empty if the record
+    /// is not valid.
+    pub(super) fn take(&self, record: &[u8], f: impl FnOnce(&[u8])) {
         let place = Place::parse(record);
         let Some((place, frame)) = place.and_then(|it| Some((it, self.cells.frame(it)?))) else {
-            return f(&[], false);
+            return f(&[]);
         };
         // SAFETY: the bytes lie inside the cell, which is initialised; their producer does not touch them before it learns
         // below that they are read.
@@ -291,11 +286,11 @@ impl LongConsumer {
         let number = cursor.read.load(Ordering::Relaxed).wrapping_add(1);
         if place.is_timed {
             let began = wait::now();
-            f(frame, !place.is_streamed);
+            f(frame);
             cursor.began.store(began, Ordering::Relaxed);
             cursor.ended.store(wait::now(), Ordering::Relaxed);
         } else {
-            f(frame, !place.is_streamed);
+            f(frame);
         }
         cursor.read.store(number, Ordering::Release);
     }

@@ -4,8 +4,7 @@ use pombo_kernel::channel::{Arrival, CopyTarget, Event, FrameHandler};
 use pombo_kernel::header::Peer;
 
 use super::cma::RemoteBuffer;
-use super::layout::LINE;
-use crate::tuning::{FAST_PATHS, PREFETCHED};
+use crate::tuning::FAST_PATHS;
 use pombo_transport::ContiguousFrame;
 
 /// A frame that arrived.
@@ -14,39 +13,13 @@ pub struct Frame<'a> {
     local: ContiguousFrame<'a>,
     /// The rest of the frame, if it is in the sender's memory.
     remote: Option<&'a RemoteBuffer>,
-    /// The frame is long, and its lines are in another processor's cache or a shared one.
-    is_prefetched: bool,
 }
 
 impl<'a> Frame<'a> {
     #[inline(always)]
     pub(super) fn new(from: Peer, bytes: &'a [u8], remote: Option<&'a RemoteBuffer>) -> Self {
-        Self {
-            local: ContiguousFrame::new(from, bytes),
-            remote,
-            is_prefetched: false,
-        }
-    }
-
-    /// Creates a long frame. If its lines may be in caches, it is handed out in pieces, each of which is on its way while
-    /// the one before is copied: what comes from memory in order, processors fetch ahead themselves.
-    pub(super) fn long(from: Peer, bytes: &'a [u8], is_cached: bool) -> Self {
-        Self {
-            is_prefetched: is_cached,
-            ..Self::new(from, bytes, None)
-        }
-    }
-
-    #[inline(never)]
-    fn for_each_prefetched(&self, offset: usize, len: usize, mut f: impl FnMut(&[u8])) {
-        self.local.for_each_chunk(offset, len, |bytes| {
-            let mut pieces = bytes.chunks(PREFETCHED).peekable();
-            prefetch(&bytes[..bytes.len().min(PREFETCHED)]);
-            while let Some(piece) = pieces.next() {
-                pieces.peek().inspect(|next| prefetch(next));
-                f(piece);
-            }
-        });
+        let local = ContiguousFrame::new(from, bytes);
+        Self { local, remote }
     }
 
     /// Refuses a frame whose payload is still with its sender, who then sends that in frames which are copied; returns
@@ -74,10 +47,7 @@ impl Arrival for Frame<'_> {
 
     #[inline(always)]
     fn for_each_chunk(&self, offset: usize, len: usize, f: impl FnMut(&[u8])) {
-        match self.is_prefetched {
-            true => self.for_each_prefetched(offset, len, f),
-            false => self.local.for_each_chunk(offset, len, f),
-        }
+        self.local.for_each_chunk(offset, len, f);
     }
 
     #[inline(always)]
@@ -90,19 +60,6 @@ impl Arrival for Frame<'_> {
         self.for_each_chunk(offset, local, |piece| into.append(piece));
         remote.read_into(offset + local - self.local.len(), len - local, into)
     }
-}
-
-/// Begins to fetch the lines of these bytes.
-#[inline(always)]
-fn prefetch(bytes: &[u8]) {
-    #[cfg(target_arch = "x86_64")]
-    for line in bytes.chunks(LINE) {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint, which every such processor has; it changes nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = bytes;
 }
 
 /// Handles the events of a poll.

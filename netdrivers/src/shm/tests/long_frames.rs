@@ -98,7 +98,7 @@ fn frames_arrive_as_from_queues() {
                         }
                     }
                 } else if let Some((record, bytes)) = queues[peer].pop_front() {
-                    consumer.take(&record, |frame, _| assert!(frame == bytes));
+                    consumer.take(&record, |frame| assert!(frame == bytes));
                     taken += 1;
                 }
             }
@@ -151,9 +151,7 @@ fn corrupt_memory_is_survived() {
                 *byte = [0, 0xff, rng.below(256) as u8][rng.below(3) as usize];
             }
             let len = rng.below(17) as usize;
-            consumer.take(&record[..len], |frame, _| {
-                assert!(frame.len() <= FRAME_LIMIT)
-            });
+            consumer.take(&record[..len], |frame| assert!(frame.len() <= FRAME_LIMIT));
         }
         for read in [2, u64::MAX] {
             cursors[0].read.store(read, Ordering::Relaxed);
