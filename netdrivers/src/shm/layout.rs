@@ -21,7 +21,7 @@ pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// The same of a machine with the other byte order.
 const FOREIGN_MAGIC: u64 = MAGIC.swap_bytes();
 /// The version of the layout and of everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 16;
+pub(super) const VERSION: u64 = 17;
 
 /// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 128 GiB of the
 /// 128 TiB that a process can address.
@@ -67,6 +67,8 @@ pub(super) struct Header {
     pub(super) pid_namespace: AtomicU64,
     /// The longest frame in bytes; 0: [`FRAME_LIMIT`].
     pub(super) frame_limit: AtomicU32,
+    /// The bytes of a processor's second cache on the creator's machine.
+    pub(super) second_level: AtomicU32,
     /// A counter that every change of a rank's state increments.
     pub(super) epoch: CachePadded<AtomicU32>,
     /// The union of the processors that the ranks may run on.
@@ -143,6 +145,8 @@ pub(super) type BoardSlot = CachePadded<[AtomicU64; 2]>;
 #[repr(C)]
 pub(super) struct BoardSlots {
     pub(super) released: CachePadded<AtomicU64>,
+    /// Nanoseconds that all others have spent on reading the last payload that was to be timed.
+    pub(super) spent: CachePadded<AtomicU64>,
     pub(super) slots: [BoardSlot; SLOTS],
 }
 
@@ -290,13 +294,13 @@ macro_rules! layout {
 
 layout!(Header = 640, {
     magic: 0, version: 8, ranks: 16, size: 24, asymmetric: 32, quota: 36, fingerprint: 40, pid_namespace: 48,
-    epoch: 128, cpus: 256, backoff: 384, question: 512
+    frame_limit: 56, second_level: 60, epoch: 128, cpus: 256, backoff: 384, question: 512
 });
 layout!(RankStatus = 20, { state: 0, monitored_pid: 4, root_cause: 8, own_pid: 12, job_rank: 16 });
 layout!(Control = 384, { status: 0, event_count: 128, senders: 256 });
 layout!(ConsumerCursor = 64, { position: 0, acks: 8, long: 16 });
 layout!(LongCursor = 24, { read: 0, began: 8, ended: 16 });
-layout!(BoardSlots = 128 * (1 + SLOTS), { released: 0, slots: 128 });
+layout!(BoardSlots = 128 * (2 + SLOTS), { released: 0, spent: 128, slots: 256 });
 layout!(BoardSlot = 128, {});
 layout!(Answer = 4096, { answered: 0, len: 4, words: 8 });
 layout!(YieldBackoff = 8, {});

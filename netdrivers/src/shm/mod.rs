@@ -35,6 +35,7 @@
 
 mod bootstrap;
 mod bootstrap_socket;
+mod cache;
 mod channel;
 mod cma;
 pub mod collective;

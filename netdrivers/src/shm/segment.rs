@@ -7,6 +7,7 @@ use core::ptr::NonNull;
 use pombo_kernel::channel::MIN_LIMIT;
 use rustix::fd::{AsFd, BorrowedFd};
 
+use super::cache;
 use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
@@ -61,6 +62,8 @@ impl Segment {
             let quota = cpu_quota::processors(&mut ProcFiles).unwrap_or(0);
             header.quota.store(quota, Ordering::Relaxed);
         }
+        let second_level = cache::second_level_bytes();
+        header.second_level.store(second_level, Ordering::Relaxed);
         header.fingerprint.store(fingerprint, Ordering::Relaxed);
         header.magic.store(MAGIC, Ordering::Release);
         Ok(segment)

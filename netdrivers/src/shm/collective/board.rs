@@ -38,6 +38,8 @@ pub(super) trait BoardMemory {
     /// Returns the number below which a rank has released all rounds.
     fn released(&self, rank: usize) -> &AtomicU64;
 
+    /// Returns the nanoseconds that readers have spent on a rank's last timed payload.
+    fn spent(&self, rank: usize) -> &AtomicU64;
     /// Passes `len` bytes, up to [`BoardMemory::MAX_PAYLOAD`], of the slot, or of the chunk if the payload is long, to
     /// `f`.
     ///
@@ -66,8 +68,10 @@ pub(super) const OPERATIONS: u64 = 1 << 43;
 /// Slots from the first one of an operation to that of the next: coprime to the slots, so that short operations use all
 /// of them, and enough for the rounds of most.
 const STRIDE: u64 = 5;
-/// Number of bits of a payload's length; the bits above are the mark.
+/// Number of bits of a payload's length, the highest of which tells that its reading is timed; the bits above are the mark.
 const LENGTH: u32 = 24;
+/// The mark of payloads whose reading is timed.
+const TIMED: u64 = 1 << (LENGTH - 1);
 /// Exclusive bound of marks.
 pub(super) const MARK_LIMIT: u64 = 1 << (u64::BITS - LENGTH);
 
@@ -87,6 +91,8 @@ pub(super) struct Board<P> {
     published: u64,
     /// The number below which all ranks have released all rounds.
     behind: u64,
+    /// [`TIMED`] if the reading of the next payload is timed, else 0.
+    timed: u64,
 }
 
 impl<P: BoardMemory> Board<P> {
@@ -102,6 +108,7 @@ impl<P: BoardMemory> Board<P> {
             round: base * ROUNDS,
             published: 0,
             behind: 0,
+            timed: 0,
         }
     }
 
@@ -128,7 +135,7 @@ impl<P: BoardMemory> Board<P> {
     /// Returns whether there is room for this rank's next payload of `len` bytes; always false for one that is too
     /// long.
     #[inline]
-    fn has_room(&mut self, len: usize) -> bool {
+    pub(super) fn has_room(&mut self, len: usize) -> bool {
         let needed = self.needed(len);
         if self.behind < needed {
             self.behind = self.slowest();
@@ -179,7 +186,8 @@ impl<P: BoardMemory> Board<P> {
         }
         let slot = Self::slot(self.next);
         let [number, about] = self.slots.slot_words(self.me, slot);
-        about.store(self.mark | len as u64, Ordering::Relaxed);
+        let timed = core::mem::take(&mut self.timed);
+        about.store(self.mark | timed | len as u64, Ordering::Relaxed);
         self.next += 1;
         self.published = self.next;
         number.store(self.next, Ordering::Release);
@@ -214,10 +222,36 @@ impl<P: BoardMemory> Board<P> {
         let slot = Self::slot(self.round);
         let [_, about] = self.slots.slot_words(rank, slot);
         let about = about.load(Ordering::Relaxed);
-        let len = (about % (1 << LENGTH)).min(P::MAX_PAYLOAD as u64) as usize;
+        let len = (about % TIMED).min(P::MAX_PAYLOAD as u64) as usize;
         let f = |payload: &[u8]| f(payload, about >> LENGTH);
         // SAFETY: it was published, and its owner leaves it alone until this rank has released the round.
         Some(unsafe { self.slots.read(rank, slot, len, f) })
+    }
+
+    /// Has the reading of the next payload timed, and returns the payload's round.
+    pub(super) fn time_next(&mut self) -> u64 {
+        self.slots.spent(self.me).store(0, Ordering::Relaxed);
+        self.timed = TIMED;
+        self.next
+    }
+
+    /// Returns whether the reading of what that rank has published for this round is timed.
+    pub(super) fn is_timed(&self, rank: usize) -> bool {
+        let [_, about] = self.slots.slot_words(rank, Self::slot(self.round));
+        about.load(Ordering::Relaxed) & TIMED != 0
+    }
+
+    /// Tells that rank how long this one has read its timed payload.
+    pub(super) fn spend(&self, rank: usize, nanoseconds: u64) {
+        self.slots
+            .spent(rank)
+            .fetch_add(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// Returns how long the others have read the timed payload of that round, once they have.
+    pub(super) fn spent(&self, round: u64) -> Option<u64> {
+        let is_read = self.slowest() > round;
+        is_read.then(|| self.slots.spent(self.me).load(Ordering::Relaxed))
     }
 
     /// Releases the round: this rank no longer reads its payloads.

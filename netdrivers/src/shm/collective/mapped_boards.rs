@@ -96,6 +96,17 @@ impl BoardMemory for MappedBoards {
         unsafe { self.boards[rank].lines.cast().as_ref() }
     }
 
+    fn spent(&self, rank: usize) -> &AtomicU64 {
+        // SAFETY: as above; the word lies inside the board, aligned by its type.
+        unsafe {
+            self.boards[rank]
+                .lines
+                .add(offset_of!(BoardSlots, spent))
+                .cast()
+                .as_ref()
+        }
+    }
+
     #[inline]
     unsafe fn fill<R>(
         &self,
