@@ -12,8 +12,8 @@ use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
 use super::layout::{
-    self, Answer, BoardSlots, CELL, CHUNK, ConsumerCursor, Control, FRAME_LIMIT, Header, Layout,
-    MAGIC, REGIONS, RING, RankStatus, VERSION,
+    self, Answer, BoardSlots, CELL, ConsumerCursor, Control, FRAME_LIMIT, Header, Layout, MAGIC,
+    REGIONS, RING, RankStatus, VERSION,
 };
 use super::long_frames::{CursorAddress, LongCells};
 use super::read_acks::ReadAcks;
@@ -279,21 +279,22 @@ impl Segment {
         unsafe { value.cast().as_ref() }
     }
 
-    /// Returns the number of chunks of a board.
-    pub(super) fn chunks_per_board(&self) -> usize {
-        self.layout.chunks_per_board()
+    /// Returns the bytes of a board behind its slots.
+    pub(super) fn board_bytes(&self) -> usize {
+        let second_level = self.header().second_level.load(Ordering::Relaxed);
+        self.layout.board_bytes(second_level as usize)
     }
 
-    /// Returns the addresses of a rank's board in a region: its slots, its chunks.
+    /// Returns the addresses of a rank's board in a region: its slots, and what lies behind them.
     pub(super) fn board(&self, region: usize, rank: usize) -> [NonNull<u8>; 2] {
         assert!(region < REGIONS && rank < self.ranks());
-        let (lines, chunks) = (
+        let (lines, behind) = (
             self.layout.board(region, rank),
-            self.layout.chunks(region, rank),
+            self.layout.behind_slots(region, rank),
         );
         [
             self.mapping.at(lines, size_of::<BoardSlots>()),
-            self.mapping.at(chunks, self.chunks_per_board() * CHUNK),
+            self.mapping.at(behind, self.board_bytes()),
         ]
     }
 

@@ -37,9 +37,9 @@ pub const REGIONS: usize = layout::REGIONS;
 /// Exclusive bound of the marks by which readers recognise the operation of a payload.
 pub const MARK_LIMIT: u64 = board::MARK_LIMIT;
 /// The longest payload in bytes.
-pub const MAX_PAYLOAD: usize = layout::CHUNK;
+pub const MAX_PAYLOAD: usize = layout::MAX_PAYLOAD;
 /// Number of rounds for which a rank can have published long payloads that not all have read, at least.
-pub const ROUNDS_AHEAD: usize = *layout::CHUNKS.start();
+pub const ROUNDS_AHEAD: usize = layout::LONGEST_AHEAD;
 
 /// The reason why an awaited payload or room will not come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
