@@ -1,9 +1,9 @@
-//! The caches of this machine. `FreeCells` asks.
+//! What the processor tells of its caches. Only `Segment` asks.
 
 use crate::tuning::USUAL_SECOND_CACHE;
 
 /// Returns the size in bytes of a processor's second cache, or a usual one where the processor does not tell it.
-pub(super) fn second_cache() -> usize {
+pub(super) fn second_level_bytes() -> usize {
     match told() {
         0 => USUAL_SECOND_CACHE,
         bytes => bytes,
@@ -36,6 +36,6 @@ mod tests {
 
     #[test]
     fn a_second_cache_has_a_size_that_machines_have() {
-        assert!((64 << 10..64 << 20).contains(&second_cache()));
+        assert!((64 << 10..64 << 20).contains(&second_level_bytes()));
     }
 }

@@ -8,7 +8,6 @@ use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 use pombo_transport::LocalChannel;
 
-use super::cache::second_cache;
 use super::collective::Groups;
 use super::connection::Connection;
 use super::error::ShmError;
@@ -107,7 +106,8 @@ impl Shm {
         let free_cells = FAST_PATHS.then(|| {
             // SAFETY: `FreeCells` is dropped before the segment; this rank was claimed, so nobody else has its cells.
             let cells = unsafe { segment.long_cells(rank) };
-            FreeCells::new(cells, LONG_FRAMES_ROOM * second_cache(), ranks - 1)
+            let bytes = segment.second_level().saturating_mul(LONG_FRAMES_ROOM);
+            FreeCells::new(cells, bytes, ranks - 1)
         });
         let mut shm = Box::new(Self {
             park,

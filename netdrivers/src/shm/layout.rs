@@ -70,6 +70,8 @@ pub(super) struct Header {
     pub(super) pid_namespace: AtomicU64,
     /// The longest frame in bytes; 0: [`FRAME_LIMIT`].
     pub(super) frame_limit: AtomicU32,
+    /// The bytes of a processor's second cache on the creator's machine.
+    pub(super) second_level: AtomicU32,
     /// A counter that every change of a rank's state increments.
     pub(super) epoch: CachePadded<AtomicU32>,
     /// The union of the processors that the ranks may run on.
@@ -129,23 +131,27 @@ pub(super) struct LongCursor {
 pub(super) const REGIONS: usize = 16;
 /// Number of slots of a board.
 pub(super) const SLOTS: usize = 32;
-/// Numbers of chunks of a board, for payloads that are too long for a slot.
-pub(super) const CHUNKS: RangeInclusive<usize> = 8..=SLOTS;
-/// Number of chunks of all boards of a region, as long as no board has fewer than the fewest. Where a board is as large as
-/// a processor's own cache, or larger, its lines have left the caches of those who read them when they are written again.
-const CHUNKS_OF_REGION: usize = 128;
-/// Size of a chunk in bytes.
-pub(super) const CHUNK: usize = 64 << 10;
+/// Size in bytes of the longest payload.
+pub(super) const MAX_PAYLOAD: usize = 64 << 10;
+/// Number of rounds for which a board has room for the longest payloads, at least.
+pub(super) const LONGEST_AHEAD: usize = 8;
+/// Bytes of a board behind its slots: the fewest, with one more payload than those ahead, as none lies in two pieces; and the
+/// most.
+const BOARD: RangeInclusive<usize> = SLOTS * PAGE + (LONGEST_AHEAD + 1) * MAX_PAYLOAD..=8 << 20;
+/// Most bytes of all boards of a region, as long as each has the fewest.
+const BOARDS_OF_REGION: usize = 16 << 20;
 /// Largest size in bytes of a payload in a slot.
-pub(super) const INLINE: usize = size_of::<CachePadded<u8>>() - 2 * size_of::<u64>();
+pub(super) const INLINE: usize = size_of::<CachePadded<u8>>() - 3 * size_of::<u64>();
 
 /// One slot of a board: two lines. The payload, of which only the address is ever taken, follows the words.
-pub(super) type BoardSlot = CachePadded<[AtomicU64; 2]>;
+pub(super) type BoardSlot = CachePadded<[AtomicU64; 3]>;
 
-/// A board without its chunks.
+/// A board without what lies behind its slots.
 #[repr(C)]
 pub(super) struct BoardSlots {
     pub(super) released: CachePadded<AtomicU64>,
+    /// Nanoseconds that all others have spent on reading the last payload that was to be timed.
+    pub(super) spent: CachePadded<AtomicU64>,
     pub(super) slots: [BoardSlot; SLOTS],
 }
 
@@ -165,7 +171,7 @@ pub(super) struct Answer {
 /// The first words of a header, up to its size.
 pub(super) type Start = [[u8; 8]; 4];
 
-const PAGE: usize = 4096;
+pub(super) const PAGE: usize = 4096;
 
 /// The offsets in a segment for that many ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -227,21 +233,28 @@ impl Layout {
         rings + (region * self.ranks + rank) * size_of::<BoardSlots>()
     }
 
-    /// Returns the offset of a rank's chunks in a region.
-    pub(super) fn chunks(self, region: usize, rank: usize) -> usize {
+    /// Returns the offset of what a rank's board has behind its slots in a region.
+    pub(super) fn behind_slots(self, region: usize, rank: usize) -> usize {
         let boards = self.board(REGIONS, 0).next_multiple_of(PAGE);
-        boards + (region * self.ranks + rank) * self.chunks_per_board() * CHUNK
+        boards + (region * self.ranks + rank) * self.share(BOARDS_OF_REGION)
     }
 
-    /// Returns the number of chunks of a board, a power of two.
-    pub(super) fn chunks_per_board(self) -> usize {
-        let share = CHUNKS_OF_REGION / self.ranks;
-        let share = share.clamp(*CHUNKS.start(), *CHUNKS.end());
-        1 << share.ilog2()
+    /// Returns the bytes of a board behind its slots that are used, where a processor's second cache has that many. All
+    /// boards together have four times as many: then their lines have left the caches of writer and readers when they
+    /// are written again, and the third cache answers sooner than another processor.
+    pub(super) fn board_bytes(self, second_level: usize) -> usize {
+        self.share(BOARDS_OF_REGION)
+            .min(self.share(second_level.saturating_mul(4)))
+    }
+
+    /// Returns each board's share of so many bytes, whole pages.
+    fn share(self, bytes: usize) -> usize {
+        let share = bytes / self.ranks / PAGE * PAGE;
+        share.clamp(*BOARD.start(), *BOARD.end())
     }
 
     pub(super) fn answer(self, rank: usize) -> usize {
-        self.chunks(REGIONS, 0) + rank * size_of::<Answer>()
+        self.behind_slots(REGIONS, 0) + rank * size_of::<Answer>()
     }
 
     /// Returns the offset of the cells in which a rank's long frames lie.
@@ -289,13 +302,13 @@ macro_rules! layout {
 
 layout!(Header = 640, {
     magic: 0, version: 8, ranks: 16, size: 24, asymmetric: 32, quota: 36, fingerprint: 40, pid_namespace: 48,
-    epoch: 128, cpus: 256, backoff: 384, question: 512
+    frame_limit: 56, second_level: 60, epoch: 128, cpus: 256, backoff: 384, question: 512
 });
 layout!(RankStatus = 20, { state: 0, monitored_pid: 4, root_cause: 8, own_pid: 12, job_rank: 16 });
 layout!(Control = 384, { status: 0, event_count: 128, senders: 256 });
 layout!(ConsumerCursor = 64, { position: 0, acks: 8, long: 16 });
 layout!(LongCursor = 24, { read: 0, began: 8, ended: 16 });
-layout!(BoardSlots = 128 * (1 + SLOTS), { released: 0, slots: 128 });
+layout!(BoardSlots = 128 * (2 + SLOTS), { released: 0, spent: 128, slots: 256 });
 layout!(BoardSlot = 128, {});
 layout!(Answer = 4096, { answered: 0, len: 4, words: 8 });
 layout!(YieldBackoff = 8, {});
@@ -309,6 +322,5 @@ const_assert!(CONTROLS <= PAGE && size_of::<Control>().is_multiple_of(128));
 const_assert!(MAIL.is_multiple_of(size_of::<CachePadded<u8>>()) && GRANULES <= ring::MAX_GRANULES);
 const_assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
 const_assert!(CELL.is_multiple_of(LINE) && LONG_FRAMES_OF_RANK / CELL <= u16::MAX as usize);
-const_assert!(CHUNK.is_multiple_of(PAGE) && INLINE < CHUNK);
-const_assert!(CHUNKS.start().is_power_of_two() && CHUNKS.end().is_power_of_two());
+const_assert!(BOARD.start().is_multiple_of(PAGE) && INLINE < PAGE && PAGE < MAX_PAYLOAD);
 const_assert!(FRAME_LIMIT >= pombo_kernel::channel::MIN_LIMIT);

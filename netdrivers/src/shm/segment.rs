@@ -7,12 +7,13 @@ use core::ptr::NonNull;
 use pombo_kernel::channel::MIN_LIMIT;
 use rustix::fd::{AsFd, BorrowedFd};
 
+use super::cache;
 use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
 use super::layout::{
-    self, Answer, BoardSlots, CELL, CHUNK, ConsumerCursor, Control, FRAME_LIMIT, Header, Layout,
-    MAGIC, REGIONS, RING, RankStatus, VERSION,
+    self, Answer, BoardSlots, CELL, ConsumerCursor, Control, FRAME_LIMIT, Header, Layout, MAGIC,
+    REGIONS, RING, RankStatus, VERSION,
 };
 use super::long_frames::{CursorAddress, LongCells};
 use super::read_acks::ReadAcks;
@@ -61,6 +62,8 @@ impl Segment {
             let quota = cpu_quota::processors(&mut ProcFiles).unwrap_or(0);
             header.quota.store(quota, Ordering::Relaxed);
         }
+        let second_level = cache::second_level_bytes() as u32;
+        header.second_level.store(second_level, Ordering::Relaxed);
         header.fingerprint.store(fingerprint, Ordering::Relaxed);
         header.magic.store(MAGIC, Ordering::Release);
         Ok(segment)
@@ -276,21 +279,26 @@ impl Segment {
         unsafe { value.cast().as_ref() }
     }
 
-    /// Returns the number of chunks of a board.
-    pub(super) fn chunks_per_board(&self) -> usize {
-        self.layout.chunks_per_board()
+    /// Returns the bytes of a board behind its slots.
+    pub(super) fn board_bytes(&self) -> usize {
+        self.layout.board_bytes(self.second_level())
     }
 
-    /// Returns the addresses of a rank's board in a region: its slots, its chunks.
+    /// Returns the bytes of a processor's second cache, as the creator has found it.
+    pub(super) fn second_level(&self) -> usize {
+        self.header().second_level.load(Ordering::Relaxed) as usize
+    }
+
+    /// Returns the addresses of a rank's board in a region: its slots, and what lies behind them.
     pub(super) fn board(&self, region: usize, rank: usize) -> [NonNull<u8>; 2] {
         assert!(region < REGIONS && rank < self.ranks());
-        let (lines, chunks) = (
+        let (lines, behind) = (
             self.layout.board(region, rank),
-            self.layout.chunks(region, rank),
+            self.layout.behind_slots(region, rank),
         );
         [
             self.mapping.at(lines, size_of::<BoardSlots>()),
-            self.mapping.at(chunks, self.chunks_per_board() * CHUNK),
+            self.mapping.at(behind, self.board_bytes()),
         ]
     }
 

@@ -55,21 +55,28 @@ impl StoreChoice {
     /// Returns how the next frame is written, and whether it may be timed.
     #[inline]
     pub(super) fn next(&mut self) -> (Stores, bool) {
+        self.next_of(1)
+    }
+
+    /// Does so for a payload as long as that many frames.
+    #[inline]
+    pub(super) fn next_of(&mut self, frames: u32) -> (Stores, bool) {
         let is_trial = self.epochs_to_trial == 0 && self.frame < TRIAL;
         let stores = match self.streams() != is_trial {
             true => Stores::Streamed,
             false => Stores::Cached,
         };
-        self.frame = (self.frame + 1) % EPOCH;
-        if self.frame == 0 {
+        self.frame += frames;
+        if self.frame >= EPOCH {
+            self.frame %= EPOCH;
             self.begin_epoch();
         }
         match &mut self.last {
-            (last, count) if *last == stores => *count = count.wrapping_add(1),
+            (last, count) if *last == stores => *count = count.wrapping_add(frames),
             last => *last = (stores, 0),
         }
         let count = self.last.1;
-        (stores, count >= SETTLING && count.is_multiple_of(TIMED))
+        (stores, count >= SETTLING && count % TIMED < frames)
     }
 
     /// Returns whether streamed stores are better, by more than what times differ anyway.

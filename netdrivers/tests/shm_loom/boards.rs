@@ -19,11 +19,12 @@ const MAX_PAYLOAD: usize = 2;
 struct Memory<const RANKS: usize>(Arc<[BoardAddress; RANKS]>);
 
 struct BoardAddress {
-    heads: [[AtomicU64; 2]; SLOTS],
+    heads: [[AtomicU64; 3]; SLOTS],
     short: [UnsafeCell<[u8; INLINE]>; SLOTS],
-    /// One chunk.
+    /// Room for one payload.
     long: UnsafeCell<[u8; MAX_PAYLOAD]>,
     released: AtomicU64,
+    spent: AtomicU64,
 }
 
 impl BoardAddress {
@@ -33,6 +34,7 @@ impl BoardAddress {
             short: core::array::from_fn(|_| UnsafeCell::new([0; INLINE])),
             long: UnsafeCell::new([0; MAX_PAYLOAD]),
             released: AtomicU64::new(released),
+            spent: AtomicU64::new(0),
         }
     }
 }
@@ -56,17 +58,18 @@ impl<const RANKS: usize> Memory<RANKS> {
 impl<const RANKS: usize> BoardMemory for Memory<RANKS> {
     const SLOTS: u64 = SLOTS as u64;
     const INLINE: usize = INLINE;
+    const PAGE: usize = 0;
     const MAX_PAYLOAD: usize = MAX_PAYLOAD;
 
     fn ranks(&self) -> usize {
         RANKS
     }
 
-    fn chunks(&self) -> u64 {
-        1
+    fn bytes(&self) -> usize {
+        MAX_PAYLOAD
     }
 
-    fn slot_words(&self, rank: usize, slot: u64) -> &[AtomicU64; 2] {
+    fn slot_words(&self, rank: usize, slot: u64) -> &[AtomicU64; 3] {
         &self.0[rank].heads[slot as usize % SLOTS]
     }
 
@@ -74,10 +77,14 @@ impl<const RANKS: usize> BoardMemory for Memory<RANKS> {
         &self.0[rank].released
     }
 
+    fn spent(&self, rank: usize) -> &AtomicU64 {
+        &self.0[rank].spent
+    }
+
     unsafe fn fill<R>(
         &self,
         rank: usize,
-        slot: u64,
+        (slot, _): (u64, usize),
         len: usize,
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> R {
@@ -92,7 +99,13 @@ impl<const RANKS: usize> BoardMemory for Memory<RANKS> {
         site.short[slot as usize % SLOTS].with_mut(|bytes| f(unsafe { &mut (&mut *bytes)[..len] }))
     }
 
-    unsafe fn read<R>(&self, rank: usize, slot: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
+    unsafe fn read<R>(
+        &self,
+        rank: usize,
+        (slot, _): (u64, usize),
+        len: usize,
+        f: impl FnOnce(&[u8]) -> R,
+    ) -> R {
         let site = &self.0[rank];
         if len > INLINE {
             // SAFETY: as above.
@@ -187,7 +200,7 @@ fn short_texts_come_whole_and_stay() {
 }
 
 #[test]
-fn long_texts_share_a_chunk() {
+fn long_texts_share_their_room() {
     check(2, || {
         ranks(Memory::<2>::new().boards(), |rank, board| {
             exchange(rank, board, &[2, 1, 2])

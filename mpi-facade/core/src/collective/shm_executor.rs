@@ -5,8 +5,10 @@ use crate::datatype::Shape;
 use crate::user_buffer::{Region, UserAddress};
 use core::ops::Range;
 use pombo_collective::{Buffer, Executor, Piece};
+use pombo_kernel::memory::Part;
 use pombo_kernel::{Peer, Sink, Source};
 use pombo_netdrivers::shm::collective::{BoardGroup, Unavailable};
+use pombo_netdrivers::tuning::LONG_FRAME;
 
 /// One operation's state, borrowed while it is polled.
 pub(super) struct ShmExecutor<'a> {
@@ -123,6 +125,31 @@ impl ShmExecutor<'_> {
     }
 }
 
+impl ShmExecutor<'_> {
+    /// Writes a long payload, whose parts lie on the board one after the other.
+    #[inline(never)]
+    fn write(&mut self, piece: Piece, len: usize) -> Result<bool, End> {
+        let side = self.buffers.side(piece);
+        let own = (piece.blocks > 1).then_some(self.rank);
+        let written = self.group.write(len, |room| {
+            for (part, (at, bytes)) in side.blocks(piece).enumerate() {
+                if own != Some(part) && !bytes.is_empty() {
+                    room.put(
+                        at,
+                        Part::Held {
+                            swapped: false,
+                            source: &side.region,
+                            offset: bytes.start,
+                            len: bytes.len(),
+                        },
+                    );
+                }
+            }
+        });
+        written.map_err(|missing| self.end(missing))
+    }
+}
+
 impl Executor for ShmExecutor<'_> {
     type Error = End;
 
@@ -141,6 +168,12 @@ impl Executor for ShmExecutor<'_> {
             }
         };
         if piece.buffer != Buffer::Work {
+            if len >= LONG_FRAME {
+                if !self.write(piece, len)? {
+                    return Ok(false);
+                }
+                return Ok(self.group.publish(len));
+            }
             let filled = self.group.fill(len, write);
             if filled.map_err(|missing| self.end(missing))?.is_none() {
                 return Ok(false);

@@ -10,11 +10,19 @@
 //! in step again in the next one: a rank that waits for a round that another has released without publishing gets an
 //! error. A reader of a payload also gets the mark that its rank gave to the operation, and can compare.
 //!
-//! A slot begins with the number of its round, followed by a short payload; long payloads are in chunks, of which there
-//! are fewer. Numbers never repeat in a region: a later group begins above the numbers of all its members, so no rank
+//! A slot begins with the number of its round, followed by a short payload; longer ones lie behind the slots, those of up
+//! to [`BoardMemory::PAGE`] bytes on the page of their slot, and the longest one after the other in the rest of the
+//! memory, round and round: so they use all of it, whatever their length. Numbers never repeat in a region: a later group begins above the numbers of all its members, so no rank
 //! mistakes the payload of an earlier group for a current one.
 
+use alloc::boxed::Box;
+use alloc::vec;
+use core::ops::Range;
+
 use super::sync::{AtomicU64, Ordering};
+
+/// Size of a cache line in bytes, at which the longest payloads begin.
+const LINE: usize = 64;
 
 /// The memory of a group's boards, initially zero.
 pub(super) trait BoardMemory {
@@ -22,41 +30,49 @@ pub(super) trait BoardMemory {
     const SLOTS: u64;
     /// Size in bytes of the longest payload in a slot.
     const INLINE: usize;
+    /// Size in bytes of the longest payload on the page of a slot.
+    const PAGE: usize;
     /// Size in bytes of the longest payload.
     const MAX_PAYLOAD: usize;
 
     /// Returns the number of ranks of the group.
     fn ranks(&self) -> usize;
 
-    /// Returns the number of chunks of a board: a divisor of the slots.
-    fn chunks(&self) -> u64;
-
-    /// Returns the words of a rank's slot, modulo the number of slots: the round's number, and the payload's mark and
-    /// length.
-    fn slot_words(&self, rank: usize, slot: u64) -> &[AtomicU64; 2];
-
+    /// Returns the bytes of a board behind its slots: a page for each, and room for the longest payloads.
+    fn bytes(&self) -> usize;
+    /// Returns the words of a rank's slot, modulo the number of slots: the round's number, the payload's mark and length,
+    /// and where it lies behind the slots.
+    fn slot_words(&self, rank: usize, slot: u64) -> &[AtomicU64; 3];
     /// Returns the number below which a rank has released all rounds.
     fn released(&self, rank: usize) -> &AtomicU64;
 
-    /// Passes `len` bytes, up to [`BoardMemory::MAX_PAYLOAD`], of the slot, or of the chunk if the payload is long, to
-    /// `f`.
+    /// Returns the nanoseconds that readers have spent on a rank's last timed payload.
+    fn spent(&self, rank: usize) -> &AtomicU64;
+    /// Passes `len` bytes, up to [`BoardMemory::MAX_PAYLOAD`], of the slot, or from there on behind the slots if it
+    /// cannot have them, to `f`.
     ///
     /// # Safety
     /// Nobody else reads or writes them during the call.
     unsafe fn fill<R>(
         &self,
         rank: usize,
-        slot: u64,
+        place: (u64, usize),
         len: usize,
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> R;
 
-    /// Passes `len` bytes, up to [`BoardMemory::MAX_PAYLOAD`], of the slot, or of the chunk if the payload is long, to
-    /// `f`.
+    /// Passes `len` bytes, up to [`BoardMemory::MAX_PAYLOAD`], of the slot, or from there on behind the slots if it
+    /// cannot have them, to `f`.
     ///
     /// # Safety
     /// Nobody writes them during the call.
-    unsafe fn read<R>(&self, rank: usize, slot: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R;
+    unsafe fn read<R>(
+        &self,
+        rank: usize,
+        place: (u64, usize),
+        len: usize,
+        f: impl FnOnce(&[u8]) -> R,
+    ) -> R;
 }
 
 /// Number of rounds of an operation. A longer one continues in the rounds of the next one, which then begins behind it.
@@ -66,8 +82,10 @@ pub(super) const OPERATIONS: u64 = 1 << 43;
 /// Slots from the first one of an operation to that of the next: coprime to the slots, so that short operations use all
 /// of them, and enough for the rounds of most.
 const STRIDE: u64 = 5;
-/// Number of bits of a payload's length; the bits above are the mark.
+/// Number of bits of a payload's length, the highest of which tells that its reading is timed; the bits above are the mark.
 const LENGTH: u32 = 24;
+/// The mark of payloads whose reading is timed.
+const TIMED: u64 = 1 << (LENGTH - 1);
 /// Exclusive bound of marks.
 pub(super) const MARK_LIMIT: u64 = 1 << (u64::BITS - LENGTH);
 
@@ -87,6 +105,12 @@ pub(super) struct Board<P> {
     published: u64,
     /// The number below which all ranks have released all rounds.
     behind: u64,
+    /// Where the payloads in this rank's slots lie behind them: empty for short ones.
+    places: Box<[Range<usize>]>,
+    /// Where the next one of the longest payloads lies, if it fits there.
+    cursor: usize,
+    /// [`TIMED`] if the reading of the next payload is timed, else 0.
+    timed: u64,
 }
 
 impl<P: BoardMemory> Board<P> {
@@ -102,6 +126,9 @@ impl<P: BoardMemory> Board<P> {
             round: base * ROUNDS,
             published: 0,
             behind: 0,
+            places: vec![0..0; P::SLOTS as usize].into(),
+            cursor: 0,
+            timed: 0,
         }
     }
 
@@ -128,7 +155,7 @@ impl<P: BoardMemory> Board<P> {
     /// Returns whether there is room for this rank's next payload of `len` bytes; always false for one that is too
     /// long.
     #[inline]
-    fn has_room(&mut self, len: usize) -> bool {
+    pub(super) fn has_room(&mut self, len: usize) -> bool {
         let needed = self.needed(len);
         if self.behind < needed {
             self.behind = self.slowest();
@@ -139,20 +166,34 @@ impl<P: BoardMemory> Board<P> {
     /// Returns the round below which all must be released to make room for the next payload.
     #[inline]
     fn needed(&self, len: usize) -> u64 {
-        let slot = Self::slot(self.next);
         let used = |slot| {
-            let [number, _] = self.slots.slot_words(self.me, slot);
+            let [number, ..] = self.slots.slot_words(self.me, slot);
             number.load(Ordering::Relaxed)
         };
-        let mut last = used(slot);
-        if len > P::INLINE {
-            // These slots share a chunk for long payloads.
-            let chunks = self.slots.chunks();
-            let others = (1..P::SLOTS / chunks).map(|other| used(slot + other * chunks));
-            last = others.fold(last, u64::max);
+        let mut last = used(Self::slot(self.next));
+        if len > P::PAGE {
+            let place = self.place(len);
+            let meets = |(_, other): &(_, &Range<usize>)| {
+                other.start < place.end && place.start < other.end
+            };
+            let others = (0..).zip(&self.places).filter(meets);
+            last = others.map(|(slot, _)| used(slot)).fold(last, u64::max);
         }
         // Rounds of an earlier group do not count.
         if last > self.base * ROUNDS { last } else { 0 }
+    }
+
+    /// Returns where the next payload lies behind the slots, if it is not short.
+    #[inline]
+    fn place(&self, len: usize) -> Range<usize> {
+        let pages = P::SLOTS as usize * P::PAGE;
+        let start = match len {
+            len if len <= P::INLINE => return 0..0,
+            len if len <= P::PAGE => (Self::slot(self.next) % P::SLOTS) as usize * P::PAGE,
+            _ if self.cursor + len > self.slots.bytes() => pages,
+            _ => self.cursor.max(pages),
+        };
+        start..start + len
     }
 
     /// Returns whether [`Board::fill`] would find room now.
@@ -166,9 +207,10 @@ impl<P: BoardMemory> Board<P> {
         if !self.has_room(len) {
             return None;
         }
-        // SAFETY: this rank alone writes its board. All others have released the round for which the slot, or the
-        // chunk, was used before, and read nothing there before it is published.
-        Some(unsafe { self.slots.fill(self.me, Self::slot(self.next), len, f) })
+        let place = (Self::slot(self.next), self.place(len).start);
+        // SAFETY: this rank alone writes its board. All others have released the rounds for which the slot, or the
+        // place behind them, was used before, and read nothing there before it is published.
+        Some(unsafe { self.slots.fill(self.me, place, len, f) })
     }
 
     /// Publishes the written payload of `len` bytes. Returns false if there was no room.
@@ -178,14 +220,23 @@ impl<P: BoardMemory> Board<P> {
             return false;
         }
         let slot = Self::slot(self.next);
-        let [number, about] = self.slots.slot_words(self.me, slot);
-        about.store(self.mark | len as u64, Ordering::Relaxed);
+        let place = self.place(len);
+        let [number, about, start] = self.slots.slot_words(self.me, slot);
+        if len > P::INLINE {
+            start.store(place.start as u64, Ordering::Relaxed);
+        }
+        let timed = core::mem::take(&mut self.timed);
+        about.store(self.mark | timed | len as u64, Ordering::Relaxed);
+        if len > P::PAGE {
+            self.cursor = place.end.next_multiple_of(LINE);
+        }
+        self.places[(slot % P::SLOTS) as usize] = place;
         self.next += 1;
         self.published = self.next;
         number.store(self.next, Ordering::Release);
         // The store fetches the cache line of the next operation's slot while this rank waits for the others. It is a
         // release, because a rank that still needs the round in that slot may read its number from this store.
-        let [number, _] = self.slots.slot_words(self.me, slot + STRIDE);
+        let [number, ..] = self.slots.slot_words(self.me, slot + STRIDE);
         number.store(number.load(Ordering::Relaxed), Ordering::Release);
         true
     }
@@ -194,7 +245,7 @@ impl<P: BoardMemory> Board<P> {
     #[inline]
     pub(super) fn has(&self, rank: usize) -> bool {
         let slot = Self::slot(self.round);
-        let [number, _] = self.slots.slot_words(rank, slot);
+        let [number, ..] = self.slots.slot_words(rank, slot);
         number.load(Ordering::Acquire) == self.round + 1
     }
 
@@ -212,12 +263,39 @@ impl<P: BoardMemory> Board<P> {
             return None;
         }
         let slot = Self::slot(self.round);
-        let [_, about] = self.slots.slot_words(rank, slot);
+        let [_, about, start] = self.slots.slot_words(rank, slot);
         let about = about.load(Ordering::Relaxed);
-        let len = (about % (1 << LENGTH)).min(P::MAX_PAYLOAD as u64) as usize;
+        let place = (slot, start.load(Ordering::Relaxed) as usize);
+        let len = (about % TIMED).min(P::MAX_PAYLOAD as u64) as usize;
         let f = |payload: &[u8]| f(payload, about >> LENGTH);
         // SAFETY: it was published, and its owner leaves it alone until this rank has released the round.
-        Some(unsafe { self.slots.read(rank, slot, len, f) })
+        Some(unsafe { self.slots.read(rank, place, len, f) })
+    }
+
+    /// Has the reading of the next payload timed, and returns the payload's round.
+    pub(super) fn time_next(&mut self) -> u64 {
+        self.slots.spent(self.me).store(0, Ordering::Relaxed);
+        self.timed = TIMED;
+        self.next
+    }
+
+    /// Returns whether the reading of what that rank has published for this round is timed.
+    pub(super) fn is_timed(&self, rank: usize) -> bool {
+        let [_, about, _] = self.slots.slot_words(rank, Self::slot(self.round));
+        about.load(Ordering::Relaxed) & TIMED != 0
+    }
+
+    /// Tells that rank how long this one has read its timed payload.
+    pub(super) fn spend(&self, rank: usize, nanoseconds: u64) {
+        self.slots
+            .spent(rank)
+            .fetch_add(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// Returns how long the others have read the timed payload of that round, once they have.
+    pub(super) fn spent(&self, round: u64) -> Option<u64> {
+        let is_read = self.slowest() > round;
+        is_read.then(|| self.slots.spent(self.me).load(Ordering::Relaxed))
     }
 
     /// Releases the round: this rank no longer reads its payloads.

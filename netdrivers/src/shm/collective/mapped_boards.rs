@@ -5,20 +5,20 @@ use core::mem::{offset_of, size_of};
 use core::ptr::NonNull;
 
 use super::board::BoardMemory;
-use super::layout::{self, BoardSlot, BoardSlots, CHUNK, SLOTS};
+use super::layout::{self, BoardSlot, BoardSlots, MAX_PAYLOAD, PAGE, SLOTS};
 use super::segment::Segment;
 use super::sync::AtomicU64;
 
 /// The address of one rank's board.
 struct BoardAddress {
     lines: NonNull<u8>,
-    chunks: NonNull<u8>,
+    behind: NonNull<u8>,
 }
 
 /// The boards of a group.
 pub(super) struct MappedBoards {
     boards: Box<[BoardAddress]>,
-    chunks: usize,
+    bytes: usize,
 }
 
 // SAFETY: these are addresses of memory that all processes share; the contract of `BoardMemory` governs the accesses.
@@ -35,18 +35,18 @@ impl MappedBoards {
         ranks: impl Iterator<Item = usize>,
     ) -> Self {
         let site = |rank| {
-            let [lines, chunks] = segment.board(region, rank);
-            BoardAddress { lines, chunks }
+            let [lines, behind] = segment.board(region, rank);
+            BoardAddress { lines, behind }
         };
         Self {
             boards: ranks.map(site).collect(),
-            chunks: segment.chunks_per_board(),
+            bytes: segment.board_bytes(),
         }
     }
 
     /// Returns the words of a slot.
     #[inline]
-    fn slot(&self, rank: usize, slot: u64) -> NonNull<[AtomicU64; 2]> {
+    fn slot(&self, rank: usize, slot: u64) -> NonNull<[AtomicU64; 3]> {
         let slot = slot as usize % SLOTS;
         let offset = offset_of!(BoardSlots, slots) + slot * size_of::<BoardSlot>();
         // SAFETY: the slot lies inside the board.
@@ -55,22 +55,22 @@ impl MappedBoards {
 
     /// Returns the address of a payload of `len` bytes.
     #[inline]
-    fn payload(&self, rank: usize, slot: u64, len: usize) -> NonNull<u8> {
+    fn payload(&self, rank: usize, (slot, at): (u64, usize), len: usize) -> NonNull<u8> {
         if len <= Self::INLINE {
             // SAFETY: a short payload ends with its slot at the latest.
             return unsafe { self.slot(rank, slot).add(1) }.cast();
         }
-        assert!(len <= CHUNK);
-        let chunk = slot as usize % self.chunks;
-        // SAFETY: the chunk lies inside the board's chunks.
-        unsafe { self.boards[rank].chunks.add(chunk * CHUNK) }
+        assert!(len <= MAX_PAYLOAD);
+        // SAFETY: whatever the slot says, the payload lies inside the board, which is longer than the longest one.
+        unsafe { self.boards[rank].behind.add(at.min(self.bytes - len)) }
     }
 }
 
 impl BoardMemory for MappedBoards {
     const SLOTS: u64 = SLOTS as u64;
     const INLINE: usize = layout::INLINE;
-    const MAX_PAYLOAD: usize = CHUNK;
+    const PAGE: usize = PAGE;
+    const MAX_PAYLOAD: usize = MAX_PAYLOAD;
 
     #[inline]
     fn ranks(&self) -> usize {
@@ -78,12 +78,12 @@ impl BoardMemory for MappedBoards {
     }
 
     #[inline]
-    fn chunks(&self) -> u64 {
-        self.chunks as u64
+    fn bytes(&self) -> usize {
+        self.bytes
     }
 
     #[inline]
-    fn slot_words(&self, rank: usize, slot: u64) -> &[AtomicU64; 2] {
+    fn slot_words(&self, rank: usize, slot: u64) -> &[AtomicU64; 3] {
         // SAFETY: the words are inside the segment, aligned by the layout; they are atomics, for which every value is
         // valid. Payloads lie behind them.
         unsafe { self.slot(rank, slot).as_ref() }
@@ -96,23 +96,40 @@ impl BoardMemory for MappedBoards {
         unsafe { self.boards[rank].lines.cast().as_ref() }
     }
 
+    fn spent(&self, rank: usize) -> &AtomicU64 {
+        // SAFETY: as above; the word lies inside the board, aligned by its type.
+        unsafe {
+            self.boards[rank]
+                .lines
+                .add(offset_of!(BoardSlots, spent))
+                .cast()
+                .as_ref()
+        }
+    }
+
     #[inline]
     unsafe fn fill<R>(
         &self,
         rank: usize,
-        slot: u64,
+        place: (u64, usize),
         len: usize,
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> R {
-        let payload = self.payload(rank, slot, len).as_ptr();
+        let payload = self.payload(rank, place, len).as_ptr();
         // SAFETY: the bytes lie inside the segment and are initialised, as its file starts with zeros; the caller
         // guarantees that nobody else uses them.
         f(unsafe { core::slice::from_raw_parts_mut(payload, len) })
     }
 
     #[inline]
-    unsafe fn read<R>(&self, rank: usize, slot: u64, len: usize, f: impl FnOnce(&[u8]) -> R) -> R {
-        let payload = self.payload(rank, slot, len).as_ptr();
+    unsafe fn read<R>(
+        &self,
+        rank: usize,
+        place: (u64, usize),
+        len: usize,
+        f: impl FnOnce(&[u8]) -> R,
+    ) -> R {
+        let payload = self.payload(rank, place, len).as_ptr();
         // SAFETY: as in `fill`; the caller guarantees that nobody writes them.
         f(unsafe { core::slice::from_raw_parts(payload, len) })
     }

@@ -6,6 +6,8 @@ use pombo_kernel::header::Peer;
 use super::board::Board;
 use super::layout::REGIONS;
 use super::mapped_boards::MappedBoards;
+use super::payload_writer::PayloadWriter;
+use crate::wait;
 
 /// The groups of one rank, by their regions: a group that it has left stays until the next one takes its region.
 #[derive(Default)]
@@ -35,6 +37,9 @@ impl Waiting {
 /// This rank as the member of a group.
 pub(super) struct Member {
     pub(super) board: Board<MappedBoards>,
+    pub(super) writer: PayloadWriter,
+    /// The rank whose timed payload this one is reading, and since when, in nanoseconds.
+    pub(super) reading: Option<(usize, u64)>,
     /// This rank's number in the segment.
     pub(super) me: usize,
     /// The peers of the members.
@@ -58,6 +63,22 @@ pub(super) enum Awaited {
 }
 
 impl Member {
+    /// Begins to time the reading of that rank's payload, if it is to be timed.
+    #[inline]
+    pub(super) fn begin_reading(&mut self, rank: usize) {
+        if self.board.is_timed(rank) {
+            self.reading = Some((rank, wait::now()));
+        }
+    }
+
+    /// Ends the reading of the last payload.
+    #[inline]
+    pub(super) fn end_reading(&mut self) {
+        if let Some((rank, began)) = self.reading.take() {
+            self.board.spend(rank, wait::now().saturating_sub(began));
+        }
+    }
+
     #[inline]
     pub(super) fn is_there(&self, awaited: Awaited) -> bool {
         match awaited {

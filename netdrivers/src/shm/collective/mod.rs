@@ -13,28 +13,33 @@
 mod board;
 mod mapped_boards;
 mod member;
+mod payload_writer;
 
 use alloc::boxed::Box;
 use pombo_kernel::header::Peer;
 
 use super::futex::Futex;
 use super::segment::{RankState, Segment};
+#[cfg(target_arch = "x86_64")]
+use super::streaming_copy;
 use super::sync::Ordering;
-use super::{Shm, layout, segment, sync};
+use super::{Shm, layout, segment, store_choice, sync};
 use crate::tuning::BOARD_SPINS;
 use board::Board;
 use mapped_boards::MappedBoards;
 pub(super) use member::Groups;
 use member::{Awaited, Member, Waiting};
+use payload_writer::PayloadWriter;
+pub use payload_writer::Room;
 
 /// Number of groups that a rank can be in at a time.
 pub const REGIONS: usize = layout::REGIONS;
 /// Exclusive bound of the marks by which readers recognise the operation of a payload.
 pub const MARK_LIMIT: u64 = board::MARK_LIMIT;
 /// The longest payload in bytes.
-pub const MAX_PAYLOAD: usize = layout::CHUNK;
+pub const MAX_PAYLOAD: usize = layout::MAX_PAYLOAD;
 /// Number of rounds for which a rank can have published long payloads that not all have read, at least.
-pub const ROUNDS_AHEAD: usize = *layout::CHUNKS.start();
+pub const ROUNDS_AHEAD: usize = layout::LONGEST_AHEAD;
 
 /// The reason why an awaited payload or room will not come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,6 +102,8 @@ impl Shm {
         let memory = unsafe { MappedBoards::new(&self.members.segment, region, ranks) };
         self.groups.regions[region] = Some(Box::new(Member {
             board: Board::new(memory, me, first),
+            writer: PayloadWriter::new(),
+            reading: None,
             me: self.members.me.index(),
             peers,
             awaited: Awaited::Room(0),
@@ -155,6 +162,7 @@ impl BoardGroup<'_> {
     /// Ends the operation, for whatever reason: this rank no longer reads its payloads.
     #[inline]
     pub fn end(&mut self) {
+        self.member.end_reading();
         self.member.board.end();
         *self.waiting = None;
         self.notify();
@@ -199,6 +207,24 @@ impl BoardGroup<'_> {
         Ok(filled)
     }
 
+    /// Does what [`BoardGroup::fill`] does for a long payload, which is written part by part. Returns whether there was
+    /// room.
+    ///
+    /// # Errors
+    /// As [`BoardGroup::fill`].
+    pub fn write(
+        &mut self,
+        len: usize,
+        f: impl FnOnce(&mut Room<'_>),
+    ) -> Result<bool, Unavailable> {
+        let Member { board, writer, .. } = &mut *self.member;
+        let written = writer.write(board, len, f);
+        if !written {
+            self.start_wait(Awaited::Room(len))?;
+        }
+        Ok(written)
+    }
+
     /// Publishes the written payload of `len` bytes. Returns false if there was no room.
     #[inline]
     pub fn publish(&mut self, len: usize) -> bool {
@@ -218,8 +244,10 @@ impl BoardGroup<'_> {
         rank: usize,
         f: impl FnOnce(&[u8], u64) -> R,
     ) -> Result<Option<R>, Unavailable> {
-        if !self.spin_for(rank) {
-            self.start_wait(Awaited::Payload(rank))?;
+        self.member.end_reading();
+        match self.spin_for(rank) {
+            true => self.member.begin_reading(rank),
+            false => self.start_wait(Awaited::Payload(rank))?,
         }
         Ok(self.member.board.read(rank, f))
     }
@@ -227,6 +255,7 @@ impl BoardGroup<'_> {
     /// Releases the round: this rank no longer reads its payloads.
     #[inline]
     pub fn release(&mut self) {
+        self.member.end_reading();
         self.member.board.release();
         *self.waiting = None;
         self.notify();

@@ -1,5 +1,6 @@
 //! Tests of parts that one process can run without system calls.
 
+mod boards;
 mod burst;
 mod cma;
 mod event_count;
