@@ -10,6 +10,8 @@ mod cancel;
 mod common;
 #[path = "flow/credit.rs"]
 mod credit;
+#[path = "flow/early.rs"]
+mod early;
 #[path = "flow/flood.rs"]
 mod flood;
 #[path = "flow/forged.rs"]

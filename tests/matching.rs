@@ -23,7 +23,7 @@ mod world;
 
 use common::{Hosted, Owned, Plain, Tiny, cases, settle_adversarial};
 use numbered::Numbered;
-use pombo_kernel::aspect::{Eager, ReceiverInitiated, Rendezvous, Static};
+use pombo_kernel::aspect::{Eager, EarlyData, ReceiverInitiated, Rendezvous, Static};
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{Capacities, Channel, Communicator, Composition, Config, Limits, Peer};
 use pombo_netdrivers::fault::Rate;
@@ -194,6 +194,11 @@ type HintedRoomy = Composition<
     HeapStorage,
     Capacities<4096, 64, 64, 4>,
 >;
+/// With early data.
+type Early = Composition<U32, EarlyData<1, 1>, Linear, Static, Capacities<512, 4, 1, 4>>;
+/// With more of them, and several cells for each peer.
+type EarlyRoomy =
+    Composition<U32, EarlyData<16, 3>, Adaptive<2, 2>, HeapStorage, Capacities<4096, 64, 64, 4>>;
 /// Without rendezvous, with few cells.
 type PlainFew = Composition<U32, Eager, Linear, Static, Capacities<512, 12, 64, 4>>;
 
@@ -277,6 +282,8 @@ proptest! {
         over_adversarial::<Roomy>(4, &acts, profile, seed, credit(places));
         over_adversarial::<Hinted>(4, &acts, profile, seed, credit(1));
         over_adversarial::<HintedRoomy>(4, &acts, profile, seed, credit(places));
+        over_adversarial::<Early>(4, &acts, profile, seed, credit(1));
+        over_adversarial::<EarlyRoomy>(4, &acts, profile, seed, credit(places));
         over_adversarial::<PlainFew>(4, &acts, profile, seed, credit(places));
     }
 
@@ -292,5 +299,6 @@ proptest! {
         over_adversarial::<Bins>(2, &acts, profile, seed, credit(1));
         over_adversarial::<Adapting>(2, &acts, profile, seed, credit(20));
         over_adversarial::<Hinted>(2, &acts, profile, seed, credit(1));
+        over_adversarial::<EarlyRoomy>(2, &acts, profile, seed, credit(2));
     }
 }

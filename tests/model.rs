@@ -18,6 +18,8 @@
 
 #[path = "model/check.rs"]
 mod check;
+#[path = "model/early.rs"]
+mod early;
 #[path = "model/ending.rs"]
 mod ending;
 #[path = "model/epilogue.rs"]

@@ -14,7 +14,7 @@ local MESSAGES = {
     { "eager", 8, 2 }, { "announce", 24, 2, 10 }, { "request", 24, nil, 18 }, { "data", 16, nil, nil, 10 },
     { "abort", 8 }, { "credit", 0 }, { "hold", 1 }, { "pull", 18, 10 }, { "offer", 32, 26, 18 }, { "none", 8 },
     { "decline", 8 }, { "revoke", 8 }, { "revoked", 9 }, { "claim", 8 }, { "hint", 26, 18, 10 },
-    { "ahead", 32, 2, 10 }, { "whole", 8 },
+    { "ahead", 32, 2, 10 }, { "whole", 8 }, { "early", 16, nil, nil, 10 }, { "request behind", 24, nil, 18 },
 }
 local PAIR, GROUP, AUTH_HEADER = 32, 30, 16
 
@@ -85,7 +85,7 @@ local function message(buffer, tree, length)
     local known = buffer:len() >= 2 and MESSAGES[buffer(0, 1):uint()]
     if not known then return "" end
     local name, fields, envelope_at, length_at, offset_at = known[1], known[2], known[3], known[4], known[5]
-    local open = name == "eager" or name == "data"
+    local open = name == "eager" or name == "data" or name == "early"
     if length < 2 + fields or (length > 2 + fields and not open) or buffer:len() < 2 + fields then return "" end
     local sub = tree:add(f.what, buffer(0, 1), name)
     local said = " " .. name .. envelope(buffer, sub, envelope_at)

@@ -124,6 +124,7 @@ pub const fn fingerprint<H: crate::Header, C: Config>() -> u64 {
         size_of::<C::Length>() as u64,
         <C::Transfer as Transfer>::RENDEZVOUS as u64,
         <C::Transfer as Transfer>::HINTS as u64,
+        (<C::Transfer as Transfer>::EARLY_FRAMES > 0) as u64,
         <C::Representation as Representation>::CONVERTS as u64,
         <C::Representation as Representation>::CANONICAL as u64,
         (!<C::Representation as Representation>::CONVERTS

@@ -3,7 +3,7 @@
 //! that forgets one does not compile, and its own methods stand out.
 
 /// Implements methods of a [`Channel`](crate::Channel) for which a driver has no implementation of its own:
-/// `supports_single_copy` returns false, `set_corked` holds nothing back, `poll_with` polls, `wait_timeout` waits as at
+/// `supports_single_copy` and `favours_early_data` return false, `set_corked` holds nothing back, `poll_with` polls, `wait_timeout` waits as at
 /// an early `idle`, which does not sleep, `wait_sources` returns `None`, and `wait_with` waits for a short time.
 ///
 /// A wrapper [forwards](crate::forward_channel!) them instead.
@@ -15,6 +15,12 @@ macro_rules! channel_defaults {
     (@ supports_single_copy) => {
         #[inline]
         fn supports_single_copy(&self, _to: $crate::Peer, _len: usize) -> bool {
+            false
+        }
+    };
+    (@ favours_early_data) => {
+        #[inline]
+        fn favours_early_data(&self, _to: $crate::Peer) -> bool {
             false
         }
     };
@@ -100,7 +106,7 @@ macro_rules! network_defaults {
 ///     type Arrival<'a> = L::Arrival<'a>;
 ///
 ///     pombo_kernel::forward_channel! {
-///         channel: me, peers, #[inline] limit, supports_single_copy, #[inline] try_send, set_corked, wait,
+///         channel: me, peers, #[inline] limit, supports_single_copy, favours_early_data, #[inline] try_send, set_corked, wait,
 ///         wait_timeout, wait_sources, wait_with, now
 ///     }
 ///     pombo_kernel::channel_defaults! { poll_with }
@@ -122,7 +128,7 @@ macro_rules! network_defaults {
 ///     type Arrival<'a> = L::Arrival<'a>;
 ///
 ///     pombo_kernel::forward_channel! {
-///         0: me, peers, limit, supports_single_copy, try_send, set_corked, poll, poll_with, wait, wait_timeout,
+///         0: me, peers, limit, supports_single_copy, favours_early_data, try_send, set_corked, poll, poll_with, wait, wait_timeout,
 ///         wait_sources, now
 ///     }
 /// }
@@ -137,6 +143,9 @@ macro_rules! forward_channel {
     (@ limit $($to:tt)+) => { $crate::__forward! { $($to)+ limit(&self, to: $crate::Peer) -> usize } };
     (@ supports_single_copy $($to:tt)+) => {
         $crate::__forward! { $($to)+ supports_single_copy(&self, to: $crate::Peer, len: usize) -> bool }
+    };
+    (@ favours_early_data $($to:tt)+) => {
+        $crate::__forward! { $($to)+ favours_early_data(&self, to: $crate::Peer) -> bool }
     };
     (@ try_send $($to:tt)+) => {
         $crate::__forward! { $($to)+

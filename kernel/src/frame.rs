@@ -20,6 +20,8 @@
 //! | RtsWithData | header, length, sender, receiver | announces a message whose data for that receive follows without a
 //! Cts |
 //! | Fin | sender | the data sent without a Cts has arrived, or is not needed any more |
+//! | EarlyData | sender, offset, payload | a chunk of the message that was announced last; the receiver may drop it |
+//! | CtsBehind | sender, receiver, length | requests what follows the early data of the announced message |
 //!
 //! In compositions with hints Data and Abort also name the sender's operation, as the receiver's alone is ambiguous.
 
@@ -49,6 +51,8 @@ pub(crate) enum Kind {
     RecvHint,
     RtsWithData,
     Fin,
+    EarlyData,
+    CtsBehind,
 }
 
 /// An operation of a peer, as named in frames. Generation 0 names none.
@@ -222,7 +226,7 @@ mod tests {
     fn what_is_written_is_read() {
         for byte in 0..=255 {
             let Ok(kind) = Kind::try_read_from_bytes(&[byte]) else {
-                assert!(!(1..=17).contains(&byte));
+                assert!(!(1..=19).contains(&byte));
                 continue;
             };
             assert_eq!(kind as u8, byte);

@@ -37,6 +37,7 @@
 //! | *everything off* | | | *12* | *6624* | *892* |
 //! | length | `U32`, `U64` | | 4 | 128 | 0 |
 //! | transfer | `Eager`, `Rendezvous<THRESHOLD>` | `rendezvous` | 9 | 1224 | 147 |
+//! | | `EarlyData<THRESHOLD, FRAMES>` | | 9 | 1672 | 160 |
 //! | | `ReceiverInitiated<THRESHOLD>` | | 9 | 1672 | 768, a frame among them |
 //! | matcher | `Linear`, `NoQueues`; `Binned`; `Adaptive` | | 0 | 0; 2856; 2856 | 0; 121; -69 |
 //! | observer | `Unobserved`, `Counting` | `observer` | 0 | 104 | 0 |

@@ -4,7 +4,7 @@
 use crate::common::{Hosted, Plain, Tiny};
 use crate::rank::{Channel, Pair, Rank, Solo};
 use pombo_kernel::aspect::{
-    Buffered, Counting, Eager, Heterogeneous, NoDatatypes, Rendezvous, Static,
+    Buffered, Counting, Eager, EarlyData, Heterogeneous, NoDatatypes, Rendezvous, Static,
 };
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
 use pombo_kernel::{Capacities, Composition, Limits};
@@ -22,6 +22,18 @@ type Bins = Composition<U32, Rendezvous<16>, Binned<1>, Static, Capacities<512, 
 /// Matching by bins when a queue is long.
 type Adapting =
     Composition<U32, Rendezvous<64>, Adaptive<2, 2>, HeapStorage, Capacities<4096, 64, 64, 4>>;
+/// With early data, and every other aspect as well.
+type Early = Composition<
+    U32,
+    EarlyData<32, 2>,
+    Linear,
+    HeapStorage,
+    Capacities<4096, 16, 64, 4>,
+    Counting,
+    NoDatatypes,
+    Heterogeneous,
+    Buffered,
+>;
 /// Without rendezvous, with few cells.
 type PlainFew = Composition<U32, Eager, Linear, Static, Capacities<512, 12, 64, 4>>;
 /// With every other aspect as well.
@@ -51,7 +63,7 @@ type PlainCopying = Composition<
 
 type Make = fn(Channel, Limits) -> Box<dyn Rank>;
 
-const COMPOSITIONS: [(&str, Make); 11] = [
+const COMPOSITIONS: [(&str, Make); 12] = [
     ("Smallest", Solo::<Smallest>::boxed),
     ("Tiny", Solo::<Tiny>::boxed),
     ("Hosted", Solo::<Hosted>::boxed),
@@ -61,6 +73,7 @@ const COMPOSITIONS: [(&str, Make); 11] = [
     ("Plain", Solo::<Plain>::boxed),
     ("PlainFew", Solo::<PlainFew>::boxed),
     ("All", Solo::<All>::boxed),
+    ("Early", Solo::<Early>::boxed),
     ("PlainCopying", Solo::<PlainCopying>::boxed),
     ("Smallest and All", Pair::<Smallest, All>::boxed),
 ];

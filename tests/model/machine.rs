@@ -314,7 +314,7 @@ fn answers_in_words(input: Input) -> String {
 
 /// Describes a frame: its kind by name, the rest in decimal.
 pub(crate) fn frame_in_words(frame: &[u8]) -> String {
-    const KINDS: [&str; 17] = [
+    const KINDS: [&str; 19] = [
         "Eager",
         "Rts",
         "Cts",
@@ -332,6 +332,8 @@ pub(crate) fn frame_in_words(frame: &[u8]) -> String {
         "RecvHint",
         "RtsWithData",
         "Fin",
+        "EarlyData",
+        "CtsBehind",
     ];
     let kind = KINDS
         .get(usize::from(frame[0]).wrapping_sub(1))

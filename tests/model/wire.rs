@@ -73,6 +73,10 @@ impl Channel for Wire {
         MIN_LIMIT
     }
 
+    fn favours_early_data(&self, _: Peer) -> bool {
+        true
+    }
+
     fn try_send(
         &mut self,
         to: Peer,

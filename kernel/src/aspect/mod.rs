@@ -20,6 +20,6 @@ pub use representation::{
 };
 pub use storage::{Cap, Capacity, Cell, Slice, Static, Storage};
 pub use transfer::{
-    Absent, Announced, Eager, Maybe, Present, ReceiverInitiated, Rendezvous, RendezvousField,
-    Transfer,
+    Absent, Announced, Eager, EarlyData, Maybe, Present, ReceiverInitiated, Rendezvous,
+    RendezvousField, Transfer,
 };

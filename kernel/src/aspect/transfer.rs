@@ -1,5 +1,5 @@
 //! Transfer of payload: always with the message ([`Eager`]), announced first if it is long ([`Rendezvous`]), or also
-//! ahead of the request ([`ReceiverInitiated`]).
+//! ahead of the request ([`EarlyData`], [`ReceiverInitiated`]).
 
 use crate::matching::Sequence;
 
@@ -11,6 +11,8 @@ pub trait Transfer: 'static {
     const THRESHOLD: usize;
     /// Whether a receiver hints what it waits for, so that payload may follow its announcement at once.
     const HINTS: bool = false;
+    /// Number of frames of payload that may follow an announcement at once, without a hint.
+    const EARLY_FRAMES: usize = 0;
     /// The envelope's field for rendezvous.
     type Field: RendezvousField;
     /// The sequence numbers of receives that rendezvous needs.
@@ -19,6 +21,8 @@ pub trait Transfer: 'static {
     type Held<T>: Maybe<T>;
     /// State that hints need.
     type Hinted<T>: Maybe<T>;
+    /// State that early data need.
+    type Early<T>: Maybe<T>;
 }
 
 /// Sends whole messages or refuses them: [`Error::NoCredit`](crate::Error::NoCredit) if the receiver's pool is full,
@@ -38,6 +42,7 @@ impl Transfer for Eager {
     type Sequence = ();
     type Held<T> = Absent;
     type Hinted<T> = Absent;
+    type Early<T> = Absent;
 }
 
 impl<const THRESHOLD: usize> Transfer for Rendezvous<THRESHOLD> {
@@ -47,6 +52,24 @@ impl<const THRESHOLD: usize> Transfer for Rendezvous<THRESHOLD> {
     type Sequence = u64;
     type Held<T> = Present<T>;
     type Hinted<T> = Absent;
+    type Early<T> = Absent;
+}
+
+/// As [`Rendezvous`], but the first `FRAMES` frames of payload follow the announcement at once, where the
+/// [channel](crate::Channel::favours_early_data) says that this pays: the receiver copies them, if it has matched the
+/// message by then, while the request is on its way. Otherwise it drops them, and the sender stops that for a while.
+#[derive(Clone, Copy, Debug)]
+pub struct EarlyData<const THRESHOLD: usize = 4096, const FRAMES: usize = 2>;
+
+impl<const THRESHOLD: usize, const FRAMES: usize> Transfer for EarlyData<THRESHOLD, FRAMES> {
+    const RENDEZVOUS: bool = true;
+    const THRESHOLD: usize = THRESHOLD;
+    const EARLY_FRAMES: usize = FRAMES;
+    type Field = Option<Announced>;
+    type Sequence = u64;
+    type Held<T> = Present<T>;
+    type Hinted<T> = Absent;
+    type Early<T> = Present<T>;
 }
 
 /// As [`Rendezvous`], but a receiver hints to each peer which long message it waits for first: if that is the peer's
@@ -64,6 +87,7 @@ impl<const THRESHOLD: usize> Transfer for ReceiverInitiated<THRESHOLD> {
     type Sequence = u64;
     type Held<T> = Present<T>;
     type Hinted<T> = Present<T>;
+    type Early<T> = Absent;
 }
 
 /// The sender's operation behind an announced message.

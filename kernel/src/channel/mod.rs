@@ -46,6 +46,10 @@ pub trait Channel: 'static {
     /// is refused.
     fn supports_single_copy(&self, to: Peer, len: usize) -> bool;
 
+    /// Returns whether a frame that the peer may drop costs little next to a round trip, as where it is copied through memory
+    /// while both have processors of their own.
+    fn favours_early_data(&self, to: Peer) -> bool;
+
     /// Takes the whole frame or nothing; never blocks. A frame with [`Cookie::COPY`] is copied ([`Sent::Done`]).
     ///
     /// # Errors

@@ -59,7 +59,7 @@ impl<const BYTES: usize> Channel for SelfChannel<BYTES> {
     type Arrival<'a> = ContiguousFrame<'a>;
 
     crate::channel_defaults! {
-        supports_single_copy, set_corked, poll_with, wait_timeout, wait_sources, wait_with
+        supports_single_copy, favours_early_data, set_corked, poll_with, wait_timeout, wait_sources, wait_with
     }
 
     fn me(&self) -> Peer {

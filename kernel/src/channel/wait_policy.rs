@@ -47,7 +47,7 @@ where
     type Arrival<'a> = L::Arrival<'a>;
 
     crate::forward_channel! {
-        channel: me, peers, #[inline] limit, #[inline] supports_single_copy, #[inline] try_send, #[inline] set_corked,
+        channel: me, peers, #[inline] limit, #[inline] supports_single_copy, #[inline] favours_early_data, #[inline] try_send, #[inline] set_corked,
         #[inline] poll, #[inline] poll_with, wait_sources, now
     }
 

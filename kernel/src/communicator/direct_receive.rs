@@ -139,10 +139,11 @@ impl<H: Header, C: Config, B: BufferAccess, S: Sink> FrameHandler
         self.state.take_eager(from, frame, self.buffers)
     }
 
-    /// What follows the message may belong to the next receive, which takes it directly too.
+    /// What follows the message may belong to the next receive, which takes it directly too; what follows an announcement
+    /// may be its data, for the receive that is now posted.
     #[inline(always)]
     fn is_satisfied(&self) -> bool {
-        self.received.is_some()
+        !self.is_open
     }
 }
 

@@ -3,6 +3,7 @@
 mod completed_operation;
 mod direct_receive;
 mod due_frames;
+mod early_data;
 mod engine;
 mod facade_calls;
 mod flow_control;

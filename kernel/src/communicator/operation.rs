@@ -76,6 +76,9 @@ pub(crate) enum OpState<N> {
     Posted { room: usize },
     /// Receive: matched with an RTS; in `FlowControl::active` until the CTS has left.
     CtsPending { sender: Handle, room: usize },
+    /// Receive: matched with an RTS whose early data it takes, `got` of `want` bytes so far; in `FlowControl::active` until
+    /// the CTS has left.
+    TakingEarly { sender: Handle, want: N, got: N },
     /// Receive: data is arriving; `got` of `want` bytes are here.
     Receiving { want: N, got: N },
     /// Complete; waits to be claimed.

@@ -1,6 +1,7 @@
 //! The state of one peer: credit, held messages, queries and hints. It is independent of operations: `state` keeps it,
 //! and `flow_control`, `receiver_initiated` and the send and receive paths update it.
 
+use super::early_data::EarlyState;
 use crate::aspect::{Buffering, Maybe, Representation, Transfer};
 use crate::config::Config;
 use crate::frame::{Handle, Kind, PREAMBLE, preamble};
@@ -18,6 +19,7 @@ pub(crate) struct PeerState<H: Header, C: Config> {
     pub(crate) unsent: Queue,
     pub(crate) flow: <C::Transfer as Transfer>::Held<FlowControl<H>>,
     pub(crate) hints: <C::Transfer as Transfer>::Hinted<ReceiverHints<H>>,
+    pub(crate) early: <C::Transfer as Transfer>::Early<EarlyState>,
     pub(crate) tx_pending: bool,
     /// Number of copies of messages to the peer that have not left.
     pub(crate) copies: <C::Buffering as Buffering>::Held<u32>,
@@ -39,6 +41,7 @@ impl<H: Header, C: Config> PeerState<H, C> {
             unsent: Queue::new(),
             flow: Maybe::new(FlowControl::new),
             hints: Maybe::new(ReceiverHints::new),
+            early: Maybe::new(EarlyState::default),
             tx_pending: false,
             copies: Maybe::new(|| 0),
             pool_used: 0,

@@ -20,6 +20,9 @@ pub trait PortTx {
     /// As [`Channel::supports_single_copy`].
     fn supports_single_copy(&self, to: Peer, len: usize) -> bool;
 
+    /// As [`Channel::favours_early_data`].
+    fn favours_early_data(&self, to: Peer) -> bool;
+
     /// Sends as [`Channel::try_send`]; inlined, for eager messages.
     fn try_send_inline(
         &mut self,
@@ -57,6 +60,11 @@ impl<L: Channel> PortTx for DirectTx<'_, L> {
         self.0.supports_single_copy(to, len)
     }
 
+    #[inline]
+    fn favours_early_data(&self, to: Peer) -> bool {
+        self.0.favours_early_data(to)
+    }
+
     #[inline(always)]
     fn try_send_inline(
         &mut self,
@@ -88,6 +96,11 @@ impl<L: Channel> PortTx for NumberedTx<'_, L> {
     #[inline]
     fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
         self.channel.supports_single_copy(to, len)
+    }
+
+    #[inline]
+    fn favours_early_data(&self, to: Peer) -> bool {
+        self.channel.favours_early_data(to)
     }
 
     #[inline(always)]

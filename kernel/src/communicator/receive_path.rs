@@ -129,11 +129,13 @@ impl<H: Header, C: Config> State<H, C> {
                 let sender = reader.take::<Handle>()?;
                 self.announce(Envelope::new(header, len, from, Some(Announced(sender)))?)?;
             }
-            Kind::Cts => {
+            Kind::Cts | Kind::CtsBehind => {
                 let sender = reader.take::<Handle>()?.ticket();
                 let receiver = reader.take()?;
-                self.requested(from, sender, receiver, reader.take::<C::Length>()?.get())?;
+                let want = reader.take::<C::Length>()?.get();
+                self.requested(from, sender, receiver, want, kind == Kind::CtsBehind)?;
             }
+            Kind::EarlyData => self.early_data(arrival, reader, buffers)?,
             Kind::Data => self.data(arrival, reader, buffers)?,
             Kind::Abort => {
                 let ticket = reader.take::<Handle>()?.ticket();
@@ -264,8 +266,16 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
-    /// Handles a CTS: the peer wants `want` bytes of a message that was announced or offered to it.
-    fn requested(&mut self, from: Peer, ticket: Ticket, to: Handle, want: usize) -> Option<()> {
+    /// Handles a CTS: the peer wants `want` bytes of a message that was announced or offered to it, `behind` those that
+    /// were sent early.
+    fn requested(
+        &mut self,
+        from: Peer,
+        ticket: Ticket,
+        to: Handle,
+        want: usize,
+        behind: bool,
+    ) -> Option<()> {
         let operation = self
             .operation(ticket)
             .filter(|operation| operation.peer == from)?;
@@ -284,8 +294,9 @@ impl<H: Header, C: Config> State<H, C> {
             OpState::Cancelling { asked: true } | OpState::RtsSent => {}
             _ => return None,
         }
+        let next = self.settle_early_data(from, ticket, Some(behind));
         let operation = self.operations.get_mut(ticket.slot())?;
-        if want == 0 {
+        if want <= next {
             // The receiver expects nothing more, not even the notice that the loan has ended.
             self.complete(ticket.slot(), Ok(len));
             return Some(());
@@ -295,7 +306,7 @@ impl<H: Header, C: Config> State<H, C> {
             operation.state = OpState::Streaming {
                 to,
                 want: length::<C>(want.min(len)),
-                next: length::<C>(0),
+                next: length::<C>(next),
             };
         }
         self.activate(from, ticket.slot());
@@ -317,11 +328,29 @@ impl<H: Header, C: Config> State<H, C> {
         let Some(operation) = self.operation(ticket).filter(|it| it.takes(from, sender)) else {
             return stray::<C>();
         };
-        let OpState::Receiving { want, got } = operation.state else {
+        let OpState::Receiving { want, .. } = operation.state else {
             return None;
         };
-        let (want, got) = (want.get(), got.get());
-        if start.checked_add(len)? > want || got + len > want {
+        if start.checked_add(len)? > want.get() {
+            return None;
+        }
+        self.store(arrival, ticket, sender, start, (at, len), buffers)
+    }
+
+    /// Copies `len` bytes of a frame, from `at` on, to `start` in the buffer of a receive.
+    pub(super) fn store<A: Arrival>(
+        &mut self,
+        arrival: &A,
+        ticket: Ticket,
+        sender: Option<Handle>,
+        start: usize,
+        (at, len): (usize, usize),
+        buffers: &mut impl BufferAccess,
+    ) -> Option<()> {
+        let from = arrival.from();
+        let operation = self.operation(ticket)?;
+        let (want, got) = operation.state.arriving::<C>()?;
+        if got + len > want {
             return None;
         }
         let envelope = operation.envelope?;
@@ -335,14 +364,16 @@ impl<H: Header, C: Config> State<H, C> {
             // The sender will resend it.
             return Some(());
         }
-        let got = got + len;
-        if let Some(operation) = self.operations.get_mut(ticket.slot()) {
-            operation.state = OpState::Receiving {
-                want: length::<C>(want),
-                got: length::<C>(got),
-            };
+        match &mut self.operations.get_mut(ticket.slot())?.state {
+            OpState::Receiving { got: all, .. } => *all = length::<C>(got + len),
+            OpState::TakingEarly { got: all, .. } => {
+                *all = length::<C>(got + len);
+                // The CTS goes first.
+                return Some(());
+            }
+            _ => {}
         }
-        if got == want {
+        if got + len == want {
             self.received_all(from, ticket, sender);
             self.deliver(ticket.slot(), envelope, want);
         }
@@ -395,6 +426,7 @@ impl<H: Header, C: Config> State<H, C> {
         };
         if let OpState::Cancelling { asked: true } = operation.state {
             if yes {
+                self.settle_early_data(from, ticket, None);
                 self.complete(ticket.slot(), Err(Error::Cancelled));
             } else {
                 operation.state = OpState::RtsSent;

@@ -1,7 +1,7 @@
 //! Announced messages, whose payload is still with the sender. Called when an RTS arrives, in whatever frame, and when
 //! a receive matches one.
 
-use super::operation::OpState;
+use super::operation::{OpState, length};
 use super::state::State;
 use crate::aspect::{Counter, Counters};
 use crate::config::Config;
@@ -19,6 +19,7 @@ impl<H: Header, C: Config> State<H, C> {
             // The payload can never be requested.
             return Some(());
         }
+        self.early_data_may_follow(&envelope);
         self.counters.count(Counter::Searched);
         match self.expected.take(from, &envelope.header()) {
             Some(slot) => {
@@ -42,12 +43,20 @@ impl<H: Header, C: Config> State<H, C> {
     pub(crate) fn match_announced(&mut self, slot: u32, envelope: Envelope<H, C>, sender: Handle) {
         let from = envelope.peer();
         let send_closed = self.peer_state(from).is_none_or(|state| state.send_closed);
+        let takes_early = self.takes_early_data(from, sender, slot);
         if let Some(operation) = self.operations.get_mut(slot)
             && let OpState::Posted { room, .. } = operation.state
         {
             operation.peer = from;
             operation.envelope = Some(envelope);
-            operation.state = OpState::CtsPending { sender, room };
+            operation.state = match takes_early {
+                true => OpState::TakingEarly {
+                    sender,
+                    want: length::<C>(envelope.len().min(room)),
+                    got: length::<C>(0),
+                },
+                false => OpState::CtsPending { sender, room },
+            };
             if send_closed {
                 self.complete(slot, Err(Error::PeerLost(from)));
             } else {

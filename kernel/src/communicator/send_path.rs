@@ -206,6 +206,7 @@ impl<H: Header, C: Config> State<H, C> {
             let generation = operation.generation;
             let me = Ticket::new(slot, generation);
             let state = operation.state;
+            let early = <C::Transfer as Transfer>::EARLY_FRAMES > 0;
             let mut want = 0;
             let mut head = match state {
                 OpState::CtsPending { sender, room } => {
@@ -213,6 +214,11 @@ impl<H: Header, C: Config> State<H, C> {
                     want = want.min(room);
                     let mut head = Writer::new(Kind::Cts);
                     head.put(&sender).put(&me.handle()).put(&length::<C>(want));
+                    head
+                }
+                OpState::TakingEarly { sender, want, .. } if early => {
+                    let mut head = Writer::new(Kind::CtsBehind);
+                    head.put(&sender).put(&me.handle()).put(&want);
                     head
                 }
                 OpState::Aborting { to } | OpState::AbortingEarly { to } => {
@@ -255,6 +261,7 @@ impl<H: Header, C: Config> State<H, C> {
                 want: length::<C>(want),
                 got: length::<C>(0),
             },
+            OpState::TakingEarly { want, got, .. } => OpState::Receiving { want, got },
             OpState::AbortingEarly { .. } => OpState::Cancelling { asked: false },
             OpState::Cancelling { .. } => {
                 if let Some(flow) = self.flow(peer) {
@@ -268,11 +275,11 @@ impl<H: Header, C: Config> State<H, C> {
             return;
         };
         operation.state = next;
-        if let OpState::Receiving { .. } = next
-            && want == 0
+        if let OpState::Receiving { want, got } = next
+            && want.get() == got.get()
             && let Some(envelope) = operation.envelope
         {
-            self.deliver(slot, envelope, 0);
+            self.deliver(slot, envelope, got.get());
         }
     }
 
@@ -425,6 +432,7 @@ impl<H: Header, C: Config> State<H, C> {
                 if let Some(operation) = self.operations.get_mut(slot) {
                     operation.state = OpState::RtsSent;
                 }
+                self.send_early_data(peer, me, envelope.len(), channel, buffers, progress)?;
             } else {
                 let Some(part) = buffers.part(me, 0, envelope.len()) else {
                     return Ok(());

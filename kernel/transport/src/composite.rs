@@ -305,6 +305,17 @@ impl<A: LocalChannel, B: Channel, N: Capacity, S: Storage> Channel for Composite
         }
     }
 
+    #[inline]
+    fn favours_early_data(&self, to: Peer) -> bool {
+        let Some(remote_peers) = &self.remote_peers else {
+            return self.local.favours_early_data(to);
+        };
+        match remote_peers.route(to) {
+            Some(number) => self.local.favours_early_data(number),
+            None => remote_peers.channel.favours_early_data(to),
+        }
+    }
+
     #[inline(always)]
     fn try_send(
         &mut self,

@@ -43,7 +43,7 @@ impl Channel for Kept {
     type Arrival<'a> = <Rings as Channel>::Arrival<'a>;
 
     pombo_kernel::forward_channel! {
-        0: me, peers, limit, supports_single_copy, try_send, set_corked, poll, poll_with, wait, wait_timeout, wait_sources,
+        0: me, peers, limit, supports_single_copy, favours_early_data, try_send, set_corked, poll, poll_with, wait, wait_timeout, wait_sources,
         wait_with, now
     }
 }

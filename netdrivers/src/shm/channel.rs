@@ -57,6 +57,8 @@ pub struct Shm {
     pub(super) timing: LookTiming,
     pub(super) groups: Groups,
     pub(super) pending_reads: PendingReads,
+    /// Whether the first data of long messages may follow their announcements.
+    early_data: bool,
     /// Room for this rank's next long frames, with the fast paths alone.
     free_cells: Option<FreeCells>,
     /// The socket at which this rank sleeps if it waits for a network too.
@@ -127,6 +129,7 @@ impl Shm {
             },
             groups: Groups::default(),
             pending_reads: PendingReads::default(),
+            early_data: FAST_PATHS,
             free_cells,
             wake_socket: None,
             seen_question: 0,
@@ -174,6 +177,11 @@ impl Shm {
         if !on {
             self.timing.burst = 0;
         }
+    }
+
+    /// Sets whether the first data of a long message may follow its announcement at once.
+    pub fn set_early_data(&mut self, on: bool) {
+        self.early_data = on;
     }
 
     /// Returns the number of idle polls in a row after which a wait sleeps.
@@ -334,6 +342,10 @@ impl Channel for Shm {
 
     fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
         self.can_single_copy(to, len)
+    }
+
+    fn favours_early_data(&self, to: Peer) -> bool {
+        self.early_data && self.wait_policy.spins() && to != self.members.me
     }
 
     #[cfg_attr(feature = "fast-paths", inline(always))]
@@ -634,6 +646,11 @@ impl Channel for Box<Shm> {
     #[inline]
     fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
         (**self).supports_single_copy(to, len)
+    }
+
+    #[inline]
+    fn favours_early_data(&self, to: Peer) -> bool {
+        (**self).favours_early_data(to)
     }
 
     #[inline(always)]

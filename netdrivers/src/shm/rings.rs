@@ -145,7 +145,7 @@ impl Rings {
 impl Channel for Rings {
     type Arrival<'a> = ContiguousFrame<'a>;
 
-    pombo_kernel::channel_defaults! { supports_single_copy, set_corked, poll_with, wait_sources, wait_with }
+    pombo_kernel::channel_defaults! { supports_single_copy, favours_early_data, set_corked, poll_with, wait_sources, wait_with }
 
     fn me(&self) -> Peer {
         self.me

@@ -244,6 +244,10 @@ impl<L: Channel> Channel for AdversarialChannel<L> {
         inner.map_or(MIN_LIMIT, |inner| inner.limit(to))
     }
 
+    fn favours_early_data(&self, _: Peer) -> bool {
+        true
+    }
+
     fn try_send(
         &mut self,
         to: Peer,

@@ -15,7 +15,7 @@ struct Leaf(Loopback, Vec<&'static str>);
 impl Channel for Leaf {
     type Arrival<'a> = <Loopback as Channel>::Arrival<'a>;
 
-    pombo_kernel::forward_channel! { 0: me, peers, limit, supports_single_copy, try_send, set_corked, poll, now }
+    pombo_kernel::forward_channel! { 0: me, peers, limit, supports_single_copy, favours_early_data, try_send, set_corked, poll, now }
 
     fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
         self.0.poll(|event| match event {

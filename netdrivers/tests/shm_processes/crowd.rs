@@ -64,7 +64,7 @@ impl Channel for Corner {
     type Arrival<'a> = Inside<<Shm as Channel>::Arrival<'a>>;
 
     pombo_kernel::channel_defaults! {
-        supports_single_copy, set_corked, poll_with, wait_timeout, wait_sources, wait_with
+        supports_single_copy, favours_early_data, set_corked, poll_with, wait_timeout, wait_sources, wait_with
     }
     pombo_kernel::forward_channel! { shm: limit, wait, now }
 

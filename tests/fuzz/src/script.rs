@@ -114,7 +114,7 @@ impl Channel for Script {
     type Arrival<'a> = Fragmented<'a>;
 
     pombo_kernel::channel_defaults! {
-        supports_single_copy, set_corked, poll_with, wait_timeout, wait_sources, wait_with
+        supports_single_copy, favours_early_data, set_corked, poll_with, wait_timeout, wait_sources, wait_with
     }
 
     fn me(&self) -> Peer {

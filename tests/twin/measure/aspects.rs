@@ -5,7 +5,7 @@ use crate::mirror::Mirror;
 use crate::protocol::{CELL, PEERS, OPERATIONS, POOL, Tagged, tagged, wanted};
 use crate::step;
 use pombo_kernel::aspect::{
-    Buffered, Canonical, Counting, Eager, Full, Heterogeneous, Homogeneous, NoDatatypes,
+    Buffered, Canonical, Counting, Eager, EarlyData, Full, Heterogeneous, Homogeneous, NoDatatypes,
     ReceiverInitiated, Rendezvous, Static, Unbuffered, Unobserved,
 };
 use pombo_kernel::matching::{Adaptive, Binned, Linear};
@@ -23,6 +23,7 @@ pub(crate) fn print() {
     measure::<With<U32, Eager, Linear>>("everything off");
     measure::<With<U64, Eager, Linear>>("lengths of 64 bits");
     measure::<With<U32, Rendezvous<CELL>, Linear>>("rendezvous");
+    measure::<With<U32, EarlyData<CELL>, Linear>>("rendezvous, early data");
     measure::<With<U32, ReceiverInitiated<CELL>, Linear>>("rendezvous, receiver first");
     measure::<With<U32, Eager, Binned>>("binned");
     measure::<With<U32, Eager, Adaptive>>("adaptive");

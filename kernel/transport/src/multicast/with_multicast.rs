@@ -136,7 +136,7 @@ impl<C: Channel, G: Multicast<B>, B: 'static> Channel for WithMulticast<C, G, B>
     type Arrival<'a> = C::Arrival<'a>;
 
     pombo_kernel::channel_defaults! { poll_with }
-    pombo_kernel::forward_channel! { channel: me, peers, limit, supports_single_copy, try_send, set_corked, now }
+    pombo_kernel::forward_channel! { channel: me, peers, limit, supports_single_copy, favours_early_data, try_send, set_corked, now }
 
     fn poll(&mut self, mut f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         let WithMulticast {

@@ -274,7 +274,7 @@ impl<N: Network, Z: Windows, S: Storage> Reliable<N, Z, S> {
 impl<N: Network, Z: Windows, S: Storage> Channel for Reliable<N, Z, S> {
     type Arrival<'a> = Arrived<'a, N::Frame<'a>>;
 
-    pombo_kernel::channel_defaults! { supports_single_copy, poll_with, wait_with }
+    pombo_kernel::channel_defaults! { supports_single_copy, favours_early_data, poll_with, wait_with }
 
     fn me(&self) -> Peer {
         self.network.me()

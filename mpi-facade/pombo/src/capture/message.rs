@@ -38,7 +38,7 @@ pub(super) fn read(captured: &[u8], len: usize) -> Option<Message> {
     let [kind, _credit] = bytes(captured, 0)?;
     let (name, fields, places) = *LAYOUTS.get(usize::from(kind).checked_sub(1)?)?;
     let [envelope_at, length_at, offset_at] = places;
-    let open_ended = matches!(name, "eager" | "data");
+    let open_ended = matches!(name, "eager" | "data" | "early");
     let size = PREAMBLE + fields;
     if len < size || (len > size && !open_ended) {
         return None;
@@ -59,7 +59,7 @@ const HANDLES: usize = 2 * HANDLE;
 const NOTHING: [Option<usize>; 3] = [None; 3];
 
 /// The layouts by kind, from 1.
-pub(super) const LAYOUTS: [Layout; 17] = [
+pub(super) const LAYOUTS: [Layout; 19] = [
     ("eager", HEADER, [Some(PREAMBLE), None, None]),
     (
         "announce",
@@ -105,6 +105,12 @@ pub(super) const LAYOUTS: [Layout; 17] = [
         [Some(PREAMBLE), Some(PREAMBLE + HEADER), None],
     ),
     ("whole", HANDLE, NOTHING),
+    ("early", HANDLE + LEN, [None, None, Some(PREAMBLE + HANDLE)]),
+    (
+        "request behind",
+        HANDLES + LEN,
+        [None, Some(PREAMBLE + HANDLES), None],
+    ),
 ];
 
 impl MpiHeader {

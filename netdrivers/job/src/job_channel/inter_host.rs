@@ -158,7 +158,7 @@ impl<const RANKS: usize> Channel for InterHost<RANKS> {
     type Arrival<'a> = Arrived<'a, ContiguousFrame<'a>>;
 
     pombo_kernel::channel_defaults! { poll_with }
-    pombo_kernel::forward_channel! { reliable: me, peers, limit, supports_single_copy, try_send, set_corked, now }
+    pombo_kernel::forward_channel! { reliable: me, peers, limit, supports_single_copy, favours_early_data, try_send, set_corked, now }
 
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         match self.polls {

@@ -70,7 +70,7 @@ impl<N: Network, Z: Windows, L: Supervisor> Channel for SupervisedChannel<N, Z, 
     type Arrival<'a> = Arrived<'a, N::Frame<'a>>;
 
     pombo_kernel::channel_defaults! { poll_with, wait_timeout, wait_with }
-    pombo_kernel::forward_channel! { channel: me, peers, limit, supports_single_copy, try_send, set_corked, now }
+    pombo_kernel::forward_channel! { channel: me, peers, limit, supports_single_copy, favours_early_data, try_send, set_corked, now }
 
     fn poll(&mut self, f: impl FnMut(Event<Self::Arrival<'_>>)) -> Result<bool, ChannelError> {
         let departed = self
