@@ -165,7 +165,8 @@ impl LongProducer {
         self.read = read;
         if let Some(frame) = self.timed.take_if(|frame| read >= frame.number) {
             let time = frame.time(self.cursor.get());
-            self.choice.learn(frame.stores, frame.len, time);
+            self.choice
+                .learn(frame.stores, frame.is_awaited, frame.len, time);
         }
         Ok(())
     }

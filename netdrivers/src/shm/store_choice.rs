@@ -1,4 +1,5 @@
-//! The choice of how long frames are written: by ordinary stores, or past the caches. Only `LongProducer` uses it.
+//! The choice of how long frames and payloads are written: by ordinary stores, or past the caches. `LongProducer` and
+//! `PayloadWriter` use it.
 //!
 //! An ordinary store fetches its line from where it was used last. How long that takes depends on the distance of the
 //! processors, on the size of the caches, and on other load, and it changes within seconds; that of a store past the
@@ -19,8 +20,11 @@ pub(super) enum Stores {
 
 /// The times of both ways, and the one to use.
 pub(super) struct StoreChoice {
-    /// Estimated times in ns for 1024 bytes, of cached and of streamed stores; 0 before the first.
-    times: [u64; 2],
+    /// Estimated times in ns for 1024 bytes, of cached and of streamed stores, of frames that wait for their reader and of
+    /// those for which it waits; 0 before the first.
+    times: [[u64; 2]; 2],
+    /// How many of [`WHOLE`] frames the reader waits for, by those that were timed last.
+    awaited: u64,
     /// The number of the next frame in its epoch.
     frame: u32,
     /// Number of epochs, this one included, until one begins with a trial; 0: this one does.
@@ -38,13 +42,16 @@ const TRIAL: u32 = SETTLING + 4 * TIMED;
 const SETTLING: u32 = (LONG_FRAMES_OF_RANK / CELL) as u32;
 /// One of so many frames may be timed; a message of equal frames has no multiple of it, so each of them has its turn.
 const TIMED: u32 = 31;
+/// The sum of the shares of frames of both kinds.
+const WHOLE: u64 = 256;
 /// The most epochs from one trial to the next.
 const MOST_EPOCHS: u64 = 8;
 
 impl StoreChoice {
     pub(super) fn new() -> Self {
         Self {
-            times: [0; 2],
+            times: [[0; 2]; 2],
+            awaited: 0,
             // The first trial begins when ordinary stores have settled.
             frame: EPOCH - 2 * SETTLING,
             epochs_to_trial: 0,
@@ -79,32 +86,49 @@ impl StoreChoice {
         (stores, count >= SETTLING && count % TIMED < frames)
     }
 
+    /// Returns what frames cost that are cached and streamed, in the mixture of the last ones; 0 before both ways were
+    /// timed. A frame for which the reader waits costs the time of both sides, and others that of one: so only frames of
+    /// one kind are compared.
+    fn costs(&self) -> [u64; 2] {
+        let shares = [WHOLE - self.awaited, self.awaited];
+        let known = self
+            .times
+            .iter()
+            .zip(shares)
+            .filter(|(times, _)| !times.contains(&0));
+        known.fold([0; 2], |[cached, streamed], (times, share)| {
+            [cached + times[0] * share, streamed + times[1] * share]
+        })
+    }
+
     /// Returns whether streamed stores are better, by more than what times differ anyway.
     fn streams(&self) -> bool {
-        let [cached, streamed] = self.times;
-        streamed != 0 && cached > streamed + streamed / 8
+        let [cached, streamed] = self.costs();
+        cached > streamed + streamed / 8
     }
 
     /// A way that takes k times as long is tried in one of k epochs, so that trials cost at most a 64th of the time.
     #[cold]
     fn begin_epoch(&mut self) {
-        let [cached, streamed] = self.times;
+        let [cached, streamed] = self.costs();
         let factor = cached.max(streamed) / cached.min(streamed).max(1);
         self.epochs_to_trial = match self.epochs_to_trial {
-            0 if cached != 0 && streamed != 0 => factor.clamp(1, MOST_EPOCHS) - 1,
+            0 if cached != 0 => factor.clamp(1, MOST_EPOCHS) - 1,
             epochs => epochs.saturating_sub(1),
         };
     }
 
-    /// Learns how many nanoseconds a frame of `len` bytes cost writer and reader. One that took far longer was interrupted,
-    /// and counts as if it took twice the usual time.
-    pub(super) fn learn(&mut self, stores: Stores, len: usize, nanoseconds: u64) {
+    /// Learns how many nanoseconds a frame of `len` bytes cost writer and reader, and whether the reader waited for it.
+    /// One that took far longer was interrupted, and counts as if it took twice the usual time.
+    pub(super) fn learn(&mut self, stores: Stores, is_awaited: bool, len: usize, nanoseconds: u64) {
         let time = (nanoseconds.saturating_mul(1024) / len.max(1) as u64).max(1);
-        let known = &mut self.times[stores as usize];
+        let known = &mut self.times[usize::from(is_awaited)][stores as usize];
         *known = match *known {
             0 => time,
-            known => known.midpoint(time.min(2 * known)),
+            known => (3 * known + time.min(2 * known)).div_ceil(4),
         };
+        let now = WHOLE * u64::from(is_awaited);
+        self.awaited = (7 * self.awaited + now) / 8;
     }
 }
 
@@ -119,7 +143,7 @@ mod tests {
             let (stores, is_timed) = choice.next();
             count += u32::from(stores == Stores::Streamed);
             if is_timed {
-                choice.learn(stores, 16 << 10, times[stores as usize]);
+                choice.learn(stores, false, 16 << 10, times[stores as usize]);
             }
         }
         count
@@ -137,6 +161,30 @@ mod tests {
         assert_eq!(settled([700, 650]), TRIAL);
         assert_eq!(settled([1900, 1300]), EPOCH - TRIAL);
         assert_eq!(settled([700, 1300]), TRIAL);
+    }
+
+    /// A message of several frames has some of each kind, and the timed ones of a trial may be of one.
+    #[test]
+    fn frames_are_compared_with_those_of_their_kind() {
+        for frames_of_message in 1..9 {
+            let mut choice = StoreChoice::new();
+            let mut count = 0;
+            for frame in 0..20 * EPOCH {
+                let (stores, is_timed) = choice.next();
+                count += u32::from(stores == Stores::Streamed);
+                let is_awaited = frame % frames_of_message == 0;
+                let time = match (stores, is_awaited) {
+                    (Stores::Cached, true) => 1300,
+                    (Stores::Cached, false) => 700,
+                    (Stores::Streamed, true) => 2000,
+                    (Stores::Streamed, false) => 1000,
+                };
+                if is_timed {
+                    choice.learn(stores, is_awaited, 16 << 10, time);
+                }
+            }
+            assert!(count <= 20 * TRIAL, "{frames_of_message}: {count}");
+        }
     }
 
     #[test]

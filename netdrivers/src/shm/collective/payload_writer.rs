@@ -90,7 +90,7 @@ impl PayloadWriter {
             && let Some(timed) = self.timed.take()
         {
             let time = timed.written + spent;
-            self.choice.learn(timed.stores, timed.len, time);
+            self.choice.learn(timed.stores, false, timed.len, time);
         }
     }
 }
