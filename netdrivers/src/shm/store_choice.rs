@@ -121,7 +121,8 @@ impl StoreChoice {
     /// Learns how many nanoseconds a frame of `len` bytes cost writer and reader, and whether the reader waited for it.
     /// One that took far longer was interrupted, and counts as if it took twice the usual time.
     pub(super) fn learn(&mut self, stores: Stores, is_awaited: bool, len: usize, nanoseconds: u64) {
-        let time = (nanoseconds.saturating_mul(1024) / len.max(1) as u64).max(1);
+        let time = nanoseconds.saturating_mul(1024) / len.max(1) as u64;
+        let time = time.clamp(1, u32::MAX.into());
         let known = &mut self.times[usize::from(is_awaited)][stores as usize];
         *known = match *known {
             0 => time,
