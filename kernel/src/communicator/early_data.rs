@@ -8,37 +8,22 @@
 //! A sender has early data of one message at a time under way to each peer. Where they were in vain it goes without them
 //! for a number of messages, which doubles each time: programs whose receives come late lose little.
 
+use super::early_state::{EarlyState, PAUSES};
 use super::frame_tx::{Progress, Stop};
 use super::operation::{OpState, length};
 use super::port_mux::PortTx;
 use super::state::State;
 use crate::aspect::{Length, Maybe, Transfer};
-use crate::channel::{Arrival, Cookie};
+use crate::channel::Cookie;
 use crate::config::Config;
 use crate::envelope::Envelope;
-use crate::frame::{Handle, Kind, PREAMBLE, Reader, Writer};
+use crate::frame::{Handle, Kind, PREAMBLE, Writer};
 use crate::header::{Header, Peer};
 use crate::memory::{BufferAccess, Ticket};
-use core::ops::RangeInclusive;
-
-/// Number of messages without early data after some that were in vain: first, and at most.
-const PAUSES: RangeInclusive<u32> = 16..=1024;
-
-/// The state of early data to and from one peer.
-#[derive(Default)]
-pub(crate) struct EarlyState {
-    /// The send whose early data have left, how many bytes, and whose request has not come.
-    sent: Option<(Ticket, usize)>,
-    /// Number of messages that go without early data, and how many those were after the last ones in vain.
-    pause: u32,
-    last_pause: u32,
-    /// The message that the peer has announced last, while none of its early data was dropped, and the receive that takes
-    /// them.
-    announced: Option<(Handle, Option<Ticket>)>,
-}
 
 impl<H: Header, C: Config> State<H, C> {
-    fn early(&mut self, peer: Peer) -> Option<&mut EarlyState> {
+    /// Returns the state of early data to and from that peer, if the composition has any.
+    pub(super) fn early(&mut self, peer: Peer) -> Option<&mut EarlyState> {
         if <C::Transfer as Transfer>::EARLY_FRAMES == 0 {
             return None;
         }
@@ -142,39 +127,6 @@ impl<H: Header, C: Config> State<H, C> {
             return true;
         }
         false
-    }
-
-    /// Handles a chunk of the message that was announced last.
-    pub(super) fn early_data<A: Arrival>(
-        &mut self,
-        arrival: &A,
-        mut reader: Reader<'_, A>,
-        buffers: &mut impl BufferAccess,
-    ) -> Option<()> {
-        let from = arrival.from();
-        let sender = reader.take::<Handle>()?;
-        let start = reader.take::<C::Length>()?.get();
-        let (at, len) = reader.payload();
-        let early = self.early(from)?;
-        let Some((_, receiver)) = early.announced.take_if(|(named, _)| *named == sender) else {
-            return Some(());
-        };
-        // Where no receive has matched yet, these are dropped, and so is what follows them.
-        let Some(ticket) = receiver else {
-            return Some(());
-        };
-        early.announced = Some((sender, receiver));
-        let Some((want, _)) = self
-            .operation(ticket)
-            .and_then(|it| it.state.arriving::<C>())
-        else {
-            return Some(());
-        };
-        // A receive with less room takes only the first part.
-        match len.min(want.saturating_sub(start)) {
-            0 => Some(()),
-            len => self.store(arrival, ticket, Some(sender), start, (at, len), buffers),
-        }
     }
 }
 

@@ -4,6 +4,7 @@ mod completed_operation;
 mod direct_receive;
 mod due_frames;
 mod early_data;
+mod early_state;
 mod engine;
 mod facade_calls;
 mod flow_control;

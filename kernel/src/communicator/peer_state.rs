@@ -1,7 +1,7 @@
 //! The state of one peer: credit, held messages, queries and hints. It is independent of operations: `state` keeps it,
 //! and `flow_control`, `receiver_initiated` and the send and receive paths update it.
 
-use super::early_data::EarlyState;
+use super::early_state::EarlyState;
 use crate::aspect::{Buffering, Maybe, Representation, Transfer};
 use crate::config::Config;
 use crate::frame::{Handle, Kind, PREAMBLE, preamble};

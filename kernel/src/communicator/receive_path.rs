@@ -182,6 +182,39 @@ impl<H: Header, C: Config> State<H, C> {
         Some(())
     }
 
+    /// Handles a chunk of the message that was announced last.
+    pub(super) fn early_data<A: Arrival>(
+        &mut self,
+        arrival: &A,
+        mut reader: Reader<'_, A>,
+        buffers: &mut impl BufferAccess,
+    ) -> Option<()> {
+        let from = arrival.from();
+        let sender = reader.take::<Handle>()?;
+        let start = reader.take::<C::Length>()?.get();
+        let (at, len) = reader.payload();
+        let early = self.early(from)?;
+        let Some((_, receiver)) = early.announced.take_if(|(named, _)| *named == sender) else {
+            return Some(());
+        };
+        // Where no receive has matched yet, these are dropped, and so is what follows them.
+        let Some(ticket) = receiver else {
+            return Some(());
+        };
+        early.announced = Some((sender, receiver));
+        let Some((want, _)) = self
+            .operation(ticket)
+            .and_then(|it| it.state.arriving::<C>())
+        else {
+            return Some(());
+        };
+        // A receive with less room takes only the first part.
+        match len.min(want.saturating_sub(start)) {
+            0 => Some(()),
+            len => self.store(arrival, ticket, Some(sender), start, (at, len), buffers),
+        }
+    }
+
     /// Handles an eager message.
     #[inline(always)]
     fn eager<A: Arrival>(
