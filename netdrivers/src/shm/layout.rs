@@ -240,7 +240,7 @@ impl Layout {
     }
 
     /// Returns the bytes of a board behind its slots that are used, where a processor's second cache has that many. All
-    /// boards together have four times as many: then their lines have left the caches of writer and readers when they
+    /// boards together have four times as many, as long as each has the fewest: then their lines have left the caches of writer and readers when they
     /// are written again, and the third cache answers sooner than another processor.
     pub(super) fn board_bytes(self, second_level: usize) -> usize {
         self.share(BOARDS_OF_REGION)
@@ -323,4 +323,5 @@ const_assert!(MAIL.is_multiple_of(size_of::<CachePadded<u8>>()) && GRANULES <= r
 const_assert!(RING.is_power_of_two() && RING.is_multiple_of(PAGE));
 const_assert!(CELL.is_multiple_of(LINE) && LONG_FRAMES_OF_RANK / CELL <= u16::MAX as usize);
 const_assert!(BOARD.start().is_multiple_of(PAGE) && INLINE < PAGE && PAGE < MAX_PAYLOAD);
+const_assert!(MAX_PAYLOAD.is_multiple_of(LINE));
 const_assert!(FRAME_LIMIT >= pombo_kernel::channel::MIN_LIMIT);

@@ -124,7 +124,7 @@ pub(super) struct LongProducer {
     read: u64,
     choice: StoreChoice,
     /// How the next frame is written, and whether it is timed.
-    next: (Stores, bool),
+    next: Option<(Stores, bool)>,
     /// The frame that was written last and is not committed, if it is to be timed.
     written: Option<TimedFrame>,
     /// The committed frame whose time the consumer has not told yet.
@@ -138,7 +138,7 @@ impl LongProducer {
             unread: VecDeque::new(),
             read: 0,
             choice: StoreChoice::new(),
-            next: (Stores::Cached, false),
+            next: None,
             written: None,
             timed: None,
         }
@@ -147,9 +147,11 @@ impl LongProducer {
     /// Decides how the next frame is written, and returns whether [`LongProducer::reclaim`] is due before. That fetches
     /// the line of the consumer's cursor from its cache, so it is not due as long as there are cells and no times to learn.
     pub(super) fn prepare(&mut self, free: &FreeCells) -> bool {
-        let (stores, may_be_timed) = self.choice.next();
-        let is_timed = may_be_timed && self.timed.is_none();
-        self.next = (stores, is_timed);
+        let is_settled = self.timed.is_none();
+        let (_, is_timed) = *self.next.get_or_insert_with(|| {
+            let (stores, may_be_timed) = self.choice.next();
+            (stores, may_be_timed && is_settled)
+        });
         let are_few = self.unread.len() >= free.most / 2 || free.free.is_empty();
         are_few || is_timed || self.timed.is_some()
     }
@@ -196,7 +198,7 @@ impl LongProducer {
         let Some(&cell) = free.free.front() else {
             return Ok(None);
         };
-        let (stores, is_timed) = self.next;
+        let (stores, is_timed) = self.next.unwrap_or((Stores::Cached, false));
         let place = Place {
             cell,
             is_timed,
@@ -225,6 +227,7 @@ impl LongProducer {
 
     /// Keeps the frame that was written last, whose record is in the ring.
     pub(super) fn commit(&mut self, free: &mut FreeCells) {
+        self.next = None;
         self.unread.extend(free.free.pop_front());
         self.timed = self.written.take().or(self.timed);
     }

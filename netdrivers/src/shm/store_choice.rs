@@ -35,13 +35,13 @@ pub(super) struct StoreChoice {
 
 /// Number of frames after which the other way may be tried again: some tens of milliseconds.
 const EPOCH: u32 = 64 * TRIAL;
-/// Number of frames of a trial, of which the last ones are timed.
-const TRIAL: u32 = SETTLING + 4 * TIMED;
+/// Number of frames of a trial, of which the last ones are timed: more than can be unread, so that it learns of some.
+const TRIAL: u32 = SETTLING + SETTLING / 2;
 /// Number of frames that are not timed after a change: a round through the most cells of a rank, as a frame costs more
 /// where the one before it in its cell was written in the other way, or was the first there.
 const SETTLING: u32 = (LONG_FRAMES_OF_RANK / CELL) as u32;
 /// One of so many frames may be timed; a message of equal frames has no multiple of it, so each of them has its turn.
-const TIMED: u32 = 31;
+const TIMING_INTERVAL: u32 = 31;
 /// The sum of the shares of frames of both kinds.
 const WHOLE: u64 = 256;
 /// The most epochs from one trial to the next.
@@ -83,7 +83,10 @@ impl StoreChoice {
             last => *last = (stores, 0),
         }
         let count = self.last.1;
-        (stores, count >= SETTLING && count % TIMED < frames)
+        (
+            stores,
+            count >= SETTLING && count % TIMING_INTERVAL < frames,
+        )
     }
 
     /// Returns what frames cost that are cached and streamed, in the mixture of the last ones; 0 before both ways were

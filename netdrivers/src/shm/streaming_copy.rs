@@ -1,4 +1,4 @@
-//! Writes long frames past the caches. Only `LongProducer` uses it.
+//! Writes long frames past the caches. `LongProducer` and `PayloadWriter` use it.
 //!
 //! The lines that a reader has read lie in its caches, and each ordinary store fetches its line from there: between
 //! processors far from each other, that takes several times as long as the copy itself. Non-temporal stores of whole

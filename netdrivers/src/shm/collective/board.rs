@@ -21,7 +21,7 @@ use core::ops::Range;
 
 use super::sync::{AtomicU64, Ordering};
 
-/// Size of a cache line in bytes, at which the longest payloads begin.
+/// Size of a cache line in bytes, at which the longest payloads begin: loom explores this file by itself, so it has its own.
 const LINE: usize = 64;
 
 /// The memory of a group's boards, initially zero.
@@ -144,6 +144,7 @@ impl<P: BoardMemory> Board<P> {
         self.round = self.round.max((self.base + operation) * ROUNDS);
         self.next = self.round;
         self.mark = mark << LENGTH;
+        self.timed = 0;
     }
 
     /// Returns the slot of a round.
@@ -156,11 +157,14 @@ impl<P: BoardMemory> Board<P> {
     /// long.
     #[inline]
     pub(super) fn has_room(&mut self, len: usize) -> bool {
+        if len > P::MAX_PAYLOAD {
+            return false;
+        }
         let needed = self.needed(len);
         if self.behind < needed {
             self.behind = self.slowest();
         }
-        len <= P::MAX_PAYLOAD && self.behind >= needed
+        self.behind >= needed
     }
 
     /// Returns the round below which all must be released to make room for the next payload.
@@ -198,7 +202,7 @@ impl<P: BoardMemory> Board<P> {
 
     /// Returns whether [`Board::fill`] would find room now.
     pub(super) fn has_room_now(&self, len: usize) -> bool {
-        self.slowest() >= self.needed(len)
+        len <= P::MAX_PAYLOAD && self.slowest() >= self.needed(len)
     }
 
     /// Passes the room for this rank's next payload to `f`, if there is any. A payload may be written in several calls.

@@ -171,6 +171,7 @@ impl BoardGroup<'_> {
     /// Skips all operations up to that one that this rank has not ended: nobody waits for it there.
     #[inline]
     pub fn skip(&mut self, operation: u64) {
+        self.member.end_reading();
         self.member.board.skip(operation);
         *self.waiting = None;
         self.notify();

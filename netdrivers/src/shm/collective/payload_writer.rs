@@ -89,7 +89,7 @@ impl PayloadWriter {
         if let Some(spent) = self.timed.as_ref().and_then(spent)
             && let Some(timed) = self.timed.take()
         {
-            let time = timed.written + spent;
+            let time = timed.written.saturating_add(spent);
             self.choice.learn(timed.stores, false, timed.len, time);
         }
     }

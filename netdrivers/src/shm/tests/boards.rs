@@ -1,5 +1,6 @@
 //! Boards: payloads of all lengths, written far ahead of their readers, by both kinds of stores.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use pombo_kernel::header::Peer;
@@ -7,11 +8,19 @@ use pombo_kernel::memory::Part;
 
 use super::{Lcg, frame};
 use crate::shm::collective::{BoardGroup, MAX_PAYLOAD, ROUNDS_AHEAD};
+use crate::shm::sync::Ordering;
 use crate::shm::{Segment, Shm};
 
 /// Ranks of one group in region 0.
 fn group_of(ranks: usize) -> Vec<Shm> {
+    group_with_caches(ranks, 1 << 20)
+}
+
+/// The same, of a machine whose second caches have that size in bytes.
+fn group_with_caches(ranks: usize, second_level: u32) -> Vec<Shm> {
     let segment = Segment::create(ranks, 0).expect("a segment");
+    let told = &segment.header().second_level;
+    told.store(second_level, Ordering::Relaxed);
     let attach = |rank| {
         let own = Segment::open(segment.fd()).expect("the segment");
         let mut rank = Shm::attach(own, rank, 0).expect("a rank");
@@ -65,12 +74,12 @@ fn payloads_of_all_lengths_arrive_whatever_was_ahead() {
                 .collect();
             let text = |rank: usize, round: usize| frame((rank * 1000 + round) as u64, lens[round]);
             for round in 0..rounds + ROUNDS_AHEAD {
-                for rank in 0..2 {
+                for member in &mut members[..2] {
                     if let Some(read) = round.checked_sub(ROUNDS_AHEAD) {
                         for from in 0..2 {
-                            expect(&mut members[rank], from, &text(from, read));
+                            expect(member, from, &text(from, read));
                         }
-                        group(&mut members[rank]).release();
+                        group(member).release();
                     }
                 }
                 for member in &mut members[2..] {
@@ -78,9 +87,9 @@ fn payloads_of_all_lengths_arrive_whatever_was_ahead() {
                         group(member).release();
                     }
                 }
-                for rank in 0..2 {
+                for (rank, member) in members[..2].iter_mut().enumerate() {
                     if round < rounds {
-                        publish(&mut members[rank], &text(rank, round));
+                        publish(member, &text(rank, round));
                     }
                 }
             }
@@ -115,4 +124,67 @@ fn a_writer_waits_for_the_slowest_reader() {
         }
     }
     assert!(write(&mut members[0]));
+}
+
+/// Rank 0 writes until it is refused; two ranks read what it has written in order, each as far behind as it likes.
+#[test]
+fn payloads_stay_until_the_slowest_has_read_them() {
+    for (ranks, second_level) in [(3, 0), (3, 1 << 18), (4, 1 << 20), (3, u32::MAX)] {
+        let mut members = group_with_caches(ranks, second_level);
+        let mut rng = Lcg(u64::from(second_level));
+        let (mut number, mut refused) = (0, 0);
+        for operation in 0..6 {
+            for member in &mut members {
+                group(member).begin(operation, 7);
+            }
+            for member in &mut members[3..] {
+                group(member).end();
+            }
+            let (mut unread, mut unreleased) = ([const { VecDeque::new() }; 2], 0);
+            for _ in 0..1500 {
+                let reader = rng.below(4) as usize;
+                if reader < 2 {
+                    if let Some((number, len)) = unread[reader].pop_front() {
+                        expect(&mut members[1 + reader], 0, &frame(number, len));
+                        group(&mut members[1 + reader]).release();
+                    }
+                    continue;
+                }
+                let len = match rng.below(4) {
+                    0 => rng.below(200) as usize,
+                    1 => 4090 + rng.below(5000) as usize,
+                    2 => rng.below(MAX_PAYLOAD as u64 + 1) as usize,
+                    _ => MAX_PAYLOAD,
+                };
+                let bytes = frame(number, len);
+                let ahead = unread.iter().map(VecDeque::len).max().unwrap_or(0);
+                let mut writer = group(&mut members[0]);
+                if writer.write(len, |room| room.put(0, Part::Bytes(&bytes))) == Ok(true) {
+                    assert!(writer.publish(len));
+                    unread
+                        .iter_mut()
+                        .for_each(|queue| queue.push_back((number, len)));
+                    (number, unreleased) = (number + 1, unreleased + 1);
+                } else {
+                    assert!(ahead.max(unreleased) >= ROUNDS_AHEAD);
+                    (0..unreleased).for_each(|_| writer.release());
+                    (refused, unreleased) = (refused + 1, 0);
+                }
+            }
+            for member in &mut members[..3] {
+                group(member).end();
+            }
+        }
+        assert!(refused > 100, "{refused}");
+    }
+}
+
+#[test]
+fn a_payload_that_is_too_long_has_no_room() {
+    let mut members = group_of(2);
+    let mut group = group(&mut members[0]);
+    group.begin(0, 7);
+    assert_eq!(group.write(MAX_PAYLOAD, |_| ()), Ok(true));
+    assert!(group.publish(MAX_PAYLOAD));
+    assert_eq!(group.fill(usize::MAX, |_| ()), Ok(None));
 }
