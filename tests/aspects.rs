@@ -6,9 +6,9 @@ mod common;
 
 use common::*;
 use pombo_kernel::aspect::{
-    Basic, Buffered, Buffering, Canonical, Cap, Contiguous, Counting, Datatypes, Eager, Element,
-    Full, Heterogeneous, Homogeneous, Narrow, NoDatatypes, Opposite, ReceiverInitiated, Rendezvous,
-    Static, Storage, Transfer, Unbuffered,
+    Basic, Buffered, Buffering, Canonical, Cap, Contiguous, Counting, Datatypes, Eager, EarlyData,
+    Element, Full, Heterogeneous, Homogeneous, Narrow, NoDatatypes, Opposite, ReceiverInitiated,
+    Rendezvous, Static, Storage, Transfer, Unbuffered,
 };
 use pombo_kernel::layout::{Entry, Layout, Part};
 use pombo_kernel::matching::{Adaptive, Binned, Linear, Matcher, NoQueues};
@@ -18,14 +18,15 @@ use pombo_kernel::{
     Memory, Mode, Peer, Repeated, Sink, Source, Ticket, Typed, Values, ValuesMut, WithLayout,
 };
 use pombo_netdrivers::{HeapStorage, Loopback, loopback};
+use pombo_testing::{AdversarialChannel, Profile};
 use zerocopy::little_endian::{U32, U64};
 
 type Small = Capacities<64, 8, 64, 4>;
 
 /// Two communicators of possibly different compositions, in one thread.
 struct Pair<M: Memory, N: Memory, A: Config, B: Config> {
-    zero: Communicator<Tagged, Loopback, M, A>,
-    one: Communicator<Tagged, Loopback, N, B>,
+    zero: Communicator<Tagged, AdversarialChannel<Loopback>, M, A>,
+    one: Communicator<Tagged, AdversarialChannel<Loopback>, N, B>,
 }
 
 impl<M: Memory, N: Memory, A: Config, B: Config> Pair<M, N, A, B> {
@@ -34,7 +35,9 @@ impl<M: Memory, N: Memory, A: Config, B: Config> Pair<M, N, A, B> {
             frame: 128,
             frames_in_flight: 3,
         };
-        let mut channels = Loopback::world_with(2, limits).into_iter();
+        let channels = Loopback::world_with(2, limits);
+        // It favours early data, and makes no trouble.
+        let mut channels = AdversarialChannel::world(channels, Profile::BENIGN, 1).into_iter();
         let mut next = || channels.next().expect("a world of two");
         let (zero, one) = (next(), next());
         let fits = "the sizes fit two peers";
@@ -406,6 +409,7 @@ combinations! {
     eager_none: Eager, NoQueues;
     rendezvous_none: Rendezvous<16>, NoQueues;
     receiver_first_linear: ReceiverInitiated<16>, Linear;
+    early_linear: EarlyData<16, 2>, Linear;
 }
 
 /// One side is a machine of the other byte order.
@@ -422,6 +426,8 @@ fn values_cross_byte_orders() {
     both::<Typed<'static>, Basic, Eager>();
     both::<Repeated<'static>, Contiguous, Eager>();
     both::<WithLayout<'static, Table>, Full, Rendezvous<16>>();
+    both::<Typed<'static>, Basic, EarlyData<16, 1>>();
+    both::<WithLayout<'static, Table>, Full, EarlyData<16, 2>>();
 }
 
 /// One side has words of 32 bits, the other words of 64, in frames that are split at any byte.
@@ -468,6 +474,7 @@ fn words_cross_word_sizes() {
     both::<Eager, 8>();
     both::<Rendezvous<16>, 2>();
     both::<Rendezvous<16>, 99>();
+    both::<EarlyData<16, 2>, 99>();
 
     let unsigned = [Narrow(u32::MAX), Narrow(1)];
     type Same = Of<Eager, Homogeneous>;

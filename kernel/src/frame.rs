@@ -3,7 +3,7 @@
 //! | kind | fields after the preamble | meaning |
 //! | --- | --- | --- |
 //! | Eager | header, payload | a whole message; takes one pool slot |
-//! | Rts | header, length, sender | announces a message whose payload stays with the sender; takes one pool slot |
+//! | Rts | header, length, sender | announces a message whose payload stays with the sender, but for a copy of its beginning as early data; takes one pool slot |
 //! | Cts | sender, receiver, length | requests the announced or offered message |
 //! | Data | receiver, (sender,) offset, payload | a chunk of a requested message |
 //! | Abort | receiver (, sender) | the requested message was withdrawn |

@@ -132,7 +132,23 @@ fn data_in_vain_stop_for_a_while() {
     assert!(goes_early(left, right, false));
 }
 
-/// The sender may take its memory back, or end, while all data are under way: the receive is complete all the same.
+/// One that was announced, and cancelled before a receive came, stops none of the next.
+#[test]
+fn a_cancelled_send_ends_its_early_data() {
+    let [mut left, mut right] = pair();
+    let sent = put(&mut left, Mode::Standard, 1, payload(3, 200));
+    turn(&mut right);
+    left.cancel(sent).expect("known");
+    for _ in 0..4 {
+        turn(&mut left);
+        turn(&mut right);
+    }
+    let over = left.claim(sent).expect("known").expect("over");
+    assert_eq!(over.outcome, Err(Error::Cancelled));
+    assert!(goes_early(&mut left, &mut right, false));
+}
+
+/// The sender may take its memory back while all data are under way: the receive is complete all the same.
 #[test]
 fn what_has_left_arrives() {
     let [mut left, mut right] = pair();
@@ -218,13 +234,15 @@ fn run(acts: &[Act], ranks: [Rank; 2]) {
         }
     }
     settle_adversarial(&mut ranks);
-    let mut queue: Vec<Option<Message>> = Vec::new();
+    let (mut queue, mut incomplete) = (Vec::<Option<Message>>::new(), Vec::new());
     for message in messages {
         let over = ranks[0].claim(message.ticket).expect("known");
         match over.map(|over| over.outcome) {
             Some(Err(Error::Cancelled)) => continue,
             Some(outcome) => assert_eq!(outcome, Ok(message.bytes.len())),
-            None => {}
+            None => {
+                incomplete.push(message.ticket);
+            }
         }
         queue.push(Some(message));
     }
@@ -241,7 +259,12 @@ fn run(acts: &[Act], ranks: [Rank; 2]) {
             assert_eq!(over, None);
             continue;
         };
-        let sent = queue[at].take().expect("it fits").bytes;
+        let Message {
+            ticket,
+            bytes: sent,
+            ..
+        } = queue[at].take().expect("it fits");
+        assert!(!incomplete.contains(&ticket), "received, but not sent");
         let (outcome, bytes) = over.expect("its message is there");
         let (sent_len, room) = (sent.len(), receive.room);
         let stored = sent_len.min(room);

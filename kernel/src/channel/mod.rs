@@ -113,8 +113,8 @@ pub trait FrameHandler {
         false
     }
 
-    /// Returns whether the handler has what its caller waits for: then the channel may leave what else has arrived to
-    /// the next poll.
+    /// Returns whether the handler has what its caller waits for, or the caller has to act before it takes more: then the
+    /// channel may leave what else has arrived to the next poll.
     #[inline(always)]
     fn is_satisfied(&self) -> bool {
         false

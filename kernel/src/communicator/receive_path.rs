@@ -129,6 +129,7 @@ impl<H: Header, C: Config> State<H, C> {
                 let sender = reader.take::<Handle>()?;
                 self.announce(Envelope::new(header, len, from, Some(Announced(sender)))?)?;
             }
+            Kind::CtsBehind if <C::Transfer as Transfer>::EARLY_FRAMES == 0 => return None,
             Kind::Cts | Kind::CtsBehind => {
                 let sender = reader.take::<Handle>()?.ticket();
                 let receiver = reader.take()?;
@@ -183,7 +184,7 @@ impl<H: Header, C: Config> State<H, C> {
     }
 
     /// Handles a chunk of the message that was announced last.
-    pub(super) fn early_data<A: Arrival>(
+    fn early_data<A: Arrival>(
         &mut self,
         arrival: &A,
         mut reader: Reader<'_, A>,
@@ -370,8 +371,9 @@ impl<H: Header, C: Config> State<H, C> {
         self.store(arrival, ticket, sender, start, (at, len), buffers)
     }
 
-    /// Copies `len` bytes of a frame, from `at` on, to `start` in the buffer of a receive.
-    pub(super) fn store<A: Arrival>(
+    /// Copies `len` bytes of a frame, from `at` on, to `start` in the buffer of a receive; the caller has checked that they
+    /// are among those that it wants.
+    fn store<A: Arrival>(
         &mut self,
         arrival: &A,
         ticket: Ticket,

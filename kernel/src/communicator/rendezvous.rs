@@ -1,4 +1,4 @@
-//! Announced messages, whose payload is still with the sender. Called when an RTS arrives, in whatever frame, and when
+//! Announced messages, whose payload is still with the sender, if not copies of its beginning. Called when an RTS arrives, in whatever frame, and when
 //! a receive matches one.
 
 use super::operation::{OpState, length};

@@ -2,7 +2,7 @@
 //!
 //! A [`Scope`] chains to the outer loans, so progress inside completes outer receives too. When it ends, normally, by
 //! `?` or by a panic, every incomplete operation is cancelled: receives are unposted, sends are withdrawn, and a peer
-//! that had already matched one gets [`Error::Revoked`]. Nothing waits for the peer.
+//! that had already matched one gets [`Error::Revoked`], unless all data were under way. Nothing waits for the peer.
 
 use super::completed_operation::Completed;
 use super::direct_receive::Received;

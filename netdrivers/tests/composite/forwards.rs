@@ -15,7 +15,12 @@ struct Leaf(Loopback, Vec<&'static str>);
 impl Channel for Leaf {
     type Arrival<'a> = <Loopback as Channel>::Arrival<'a>;
 
-    pombo_kernel::forward_channel! { 0: me, peers, limit, supports_single_copy, favours_early_data, try_send, set_corked, poll, now }
+    pombo_kernel::forward_channel! { 0: me, peers, limit, supports_single_copy, try_send, set_corked, poll, now }
+
+    /// By its own numbers, it does for the first peer.
+    fn favours_early_data(&self, to: Peer) -> bool {
+        to == Peer(0)
+    }
 
     fn poll_with(&mut self, handler: &mut impl FrameHandler) -> Result<bool, ChannelError> {
         self.0.poll(|event| match event {
@@ -111,6 +116,13 @@ fn near_frames_keep_their_short_way_beside_far_ones() {
     send(&mut far[2], Peer(3));
     let came = notes(&mut pair);
     assert!(came.iter().all(|(from, _)| *from == 2), "{came:?}");
+}
+
+#[test]
+fn each_channel_says_whether_early_data_pay_by_its_own_numbers() {
+    let (pair, _near, _far) = peer_3();
+    let favours = [1, 2, 0].map(|peer| pair.favours_early_data(Peer(peer)));
+    assert_eq!(favours, [true, false, true]);
 }
 
 #[test]

@@ -26,7 +26,7 @@ variables! {
     SHM_BURST_PAUSE: Values::SWITCH, default "1",
         "0: a rank that has caught up with a burst of messages looks for the next one at once";
     EARLY_DATA: Values::SWITCH, default "1",
-        "0: no data of a message longer than the eager limit leave before the receiver asks for them";
+        "0: no data of an announced message leave before the receiver asks for them";
     SITES: SITE_LIST, default "hosts",
         "the site of every rank, as in 0,0,1,1, for the algorithm two_level; the last one holds for further ranks";
     ADAPTIVE_EVERY: numbers!("a whole number", 0, 1_000_000), default "16",
