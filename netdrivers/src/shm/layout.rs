@@ -247,9 +247,12 @@ impl Layout {
             .min(self.share(second_level.saturating_mul(4)))
     }
 
-    /// Returns each board's share of so many bytes, whole pages.
+    /// Returns each board's share of so many bytes, whole pages; the fewest of a rank that is alone, which has no readers.
     fn share(self, bytes: usize) -> usize {
-        let share = bytes / self.ranks / PAGE * PAGE;
+        let share = match self.ranks {
+            1 => 0,
+            ranks => bytes / ranks / PAGE * PAGE,
+        };
         share.clamp(*BOARD.start(), *BOARD.end())
     }
 
@@ -263,9 +266,12 @@ impl Layout {
         answers + rank * usize::from(self.long_cells()) * CELL
     }
 
-    /// Returns the number of these cells of each rank, which uses as many of them as pay.
+    /// Returns the number of these cells of each rank, which uses as many of them as pay; of one that is alone, the fewest.
     pub(super) fn long_cells(self) -> u16 {
-        let bytes = LONG_FRAMES_OF_RANK.min(LONG_FRAMES_OF_HOST / self.ranks);
+        let bytes = match self.ranks {
+            1 => 0,
+            ranks => LONG_FRAMES_OF_RANK.min(LONG_FRAMES_OF_HOST / ranks),
+        };
         (bytes / CELL).max(FEWEST_CELLS) as u16
     }
 
