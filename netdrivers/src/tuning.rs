@@ -197,7 +197,7 @@ pub const LONG_FRAMES_ROOM: usize = 3;
 /// The size in bytes of a second cache where the processor does not tell it.
 pub const USUAL_SECOND_CACHE: usize = 1 << 20;
 /// Most bytes of these cells of a rank.
-pub const LONG_FRAMES_OF_RANK: usize = 8 << 20;
+pub const LONG_FRAMES_OF_RANK: usize = 4 << 20;
 /// Most bytes of the cells of all ranks of a host, as long as each has the fewest.
 pub const LONG_FRAMES_OF_HOST: usize = 32 << 20;
 /// Bytes of a long frame that are gathered before they are stored past the caches: they stay in the first cache.
