@@ -194,9 +194,9 @@ type HintedRoomy = Composition<
     HeapStorage,
     Capacities<4096, 64, 64, 4>,
 >;
-/// With early data.
+/// One frame of each announced message is under way before a receive has matched it.
 type Early = Composition<U32, EarlyData<1, 1>, Linear, Static, Capacities<512, 4, 1, 4>>;
-/// With more of them, and several cells for each peer.
+/// Three frames are, and each peer has several cells.
 type EarlyRoomy =
     Composition<U32, EarlyData<16, 3>, Adaptive<2, 2>, HeapStorage, Capacities<4096, 64, 64, 4>>;
 /// Without rendezvous, with few cells.

@@ -15,7 +15,7 @@ use zerocopy::little_endian::U32;
 
 /// The first frame of two goes early.
 type Early = Composition<U32, EarlyData<4, 1>, Linear, Static, Sizes>;
-/// Both go early.
+/// A message of two frames leaves as a whole behind its announcement.
 type AllEarly = Composition<U32, EarlyData<4, 2>, Linear, Static, Sizes>;
 
 #[test]

@@ -1,5 +1,5 @@
-//! Announced messages, whose payload is still with the sender, if not copies of its beginning. Called when an RTS arrives, in whatever frame, and when
-//! a receive matches one.
+//! Announced messages, whose payload is still with the sender, if not copies of its beginning. Called when an RTS arrives,
+//! in whatever frame, and when a receive matches one.
 
 use super::operation::{OpState, length};
 use super::state::State;

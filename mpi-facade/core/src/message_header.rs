@@ -134,8 +134,8 @@ pub const CREDIT: u32 = 128;
 /// overrides it.
 pub const SEND_BUFFER_BYTES: usize = 64 << 20;
 
-/// Messages above [`EAGER`] are announced first; 32 KiB may follow at once: about what the receiver copies until its request
-/// is there.
+/// Messages above [`EAGER`] are announced first; two frames of their data may follow at once, about what the receiver copies until
+/// its request is there.
 #[cfg(all(feature = "rendezvous", feature = "fast-paths"))]
 type Transfer = pombo_kernel::aspect::EarlyData<EAGER, 2>;
 /// Messages above [`EAGER`] are announced first.

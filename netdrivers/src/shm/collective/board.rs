@@ -12,8 +12,8 @@
 //!
 //! A slot begins with the number of its round, followed by a short payload; longer ones lie behind the slots, those of up
 //! to [`BoardMemory::PAGE`] bytes on the page of their slot, and the longest one after the other in the rest of the
-//! memory, round and round: so they use all of it, whatever their length. Numbers never repeat in a region: a later group begins above the numbers of all its members, so no rank
-//! mistakes the payload of an earlier group for a current one.
+//! memory, round and round: so they use all of it, whatever their length. Numbers never repeat in a region: a later group
+//! begins above the numbers of all its members, so no rank mistakes the payload of an earlier group for a current one.
 
 use alloc::boxed::Box;
 use alloc::vec;
