@@ -194,6 +194,9 @@ pub const SINGLE_COPY_BYTES: Range<usize> = 256 << 10..4 << 20;
 /// of 0.125, 0.5, 1, 2 and 4 times that size took 1.98, 1.49, 1.14, 1.00 and 0.98 of the time, and windows of messages of
 /// 8 KiB passed at 0.5, 0.7, 0.9, 1.00 and 0.92 of the rate; frames that fill half of their cells use half of it.
 pub const LONG_FRAMES_ROOM: usize = 3;
+/// Time in ns of a look at a line that another processor has written, with that of the clock, from which on the line is a
+/// long one: such looks took 40 to 50 at 25 to 35 ns from core to core, and 130 to 150 at 165 to 200 ns.
+pub const FAR_LINE: u64 = 90;
 /// The size in bytes of a second cache where the processor does not tell it.
 pub const USUAL_SECOND_CACHE: usize = 1 << 20;
 /// Most bytes of these cells of a rank.

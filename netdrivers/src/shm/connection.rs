@@ -173,8 +173,9 @@ impl Connection {
         let (long, _) = &mut **self.long.as_mut().ok_or(RingError::Full)?;
         if long.prepare(free) {
             // The consumer frees the cell before its record: if there is none now, the ring tells when there is.
+            let began = long.clock();
             self.outbound.look_for_room()?;
-            long.reclaim(free)?;
+            long.reclaim(free, began)?;
         }
         let Some(place) = long.write(free, len, parts)? else {
             return Ok(false);
@@ -199,7 +200,7 @@ impl Connection {
         {
             match self.closed {
                 true => long.reclaim_all(free),
-                false => _ = long.reclaim(free),
+                false => _ = long.reclaim(free, None),
             }
         }
     }

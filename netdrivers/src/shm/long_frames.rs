@@ -123,7 +123,7 @@ pub(super) struct LongProducer {
     /// Number of frames before these.
     read: u64,
     choice: StoreChoice,
-    /// How the next frame is written, and whether it is timed.
+    /// How the next frame is written, and whether it may be timed.
     next: Option<(Stores, bool)>,
     /// The frame that was written last and is not committed, if it is to be timed.
     written: Option<TimedFrame>,
@@ -147,21 +147,31 @@ impl LongProducer {
     /// Decides how the next frame is written, and returns whether [`LongProducer::reclaim`] is due before. That fetches
     /// the line of the consumer's cursor from its cache, so it is not due as long as there are cells and no times to learn.
     pub(super) fn prepare(&mut self, free: &FreeCells) -> bool {
-        let is_settled = self.timed.is_none();
-        let (_, is_timed) = *self.next.get_or_insert_with(|| {
-            let (stores, may_be_timed) = self.choice.next();
-            (stores, may_be_timed && is_settled)
-        });
+        let (_, may_be_timed) = *self.next.get_or_insert_with(|| self.choice.next());
         let are_few = self.unread.len() >= free.most / 2 || free.free.is_empty();
-        are_few || is_timed || self.timed.is_some()
+        are_few || may_be_timed
     }
 
-    /// Frees the cells of frames that the consumer has read, and learns what a timed one cost.
-    pub(super) fn reclaim(&mut self, free: &mut FreeCells) -> Result<(), RingError> {
+    /// Returns the time, in nanoseconds, if there are times to learn.
+    pub(super) fn clock(&self) -> Option<u64> {
+        self.timed.is_some().then(wait::now)
+    }
+
+    /// Frees the cells of frames that the consumer has read, and learns what a timed one cost. `began` is when the look at
+    /// the line of the consumer's cursor began, if it was not looked at before.
+    pub(super) fn reclaim(
+        &mut self,
+        free: &mut FreeCells,
+        began: Option<u64>,
+    ) -> Result<(), RingError> {
         let read = self.cursor.get().read.load(Ordering::Acquire);
         let count = read.checked_sub(self.read).ok_or(RingError::Corrupt)? as usize;
         if count > self.unread.len() {
             return Err(RingError::Corrupt);
+        }
+        if let Some(began) = began.filter(|_| count > 0) {
+            self.choice
+                .learn_distance(wait::now().saturating_sub(began));
         }
         free.free.extend(self.unread.drain(..count));
         self.read = read;
@@ -198,7 +208,8 @@ impl LongProducer {
         let Some(&cell) = free.free.front() else {
             return Ok(None);
         };
-        let (stores, is_timed) = self.next.unwrap_or((Stores::Cached, false));
+        let (stores, may_be_timed) = self.next.unwrap_or((Stores::Cached, false));
+        let is_timed = may_be_timed && self.timed.is_none();
         let place = Place {
             cell,
             is_timed,

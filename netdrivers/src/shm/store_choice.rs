@@ -4,10 +4,11 @@
 //! An ordinary store fetches its line from where it was used last. How long that takes depends on the distance of the
 //! processors, on the size of the caches, and on other load, and it changes within seconds; that of a store past the
 //! caches depends on the memory alone, and so does then the reader's load. So both ways are timed, with what they cost the
-//! reader, and the better one is used.
+//! reader, and the better one is used. What was found over a short line says nothing of a long one, so each has its own
+//! times: when the line changes, those of before are used at once.
 
 use super::layout::CELL;
-use crate::tuning::LONG_FRAMES_OF_RANK;
+use crate::tuning::{FAR_LINE, LONG_FRAMES_OF_RANK};
 
 /// How a frame is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,17 +21,35 @@ pub(super) enum Stores {
 
 /// The times of both ways, and the one to use.
 pub(super) struct StoreChoice {
-    /// Estimated times in ns for 1024 bytes, of cached and of streamed stores, of frames that wait for their reader and of
-    /// those for which it waits; 0 before the first.
-    times: [[u64; 2]; 2],
+    /// What is known of short lines and of long ones.
+    lines: [Line; 2],
+    /// Whether the line is long now.
+    is_far: bool,
+    /// How many of the last times of the line say otherwise.
+    doubts: u32,
     /// How many of [`WHOLE`] frames the reader waits for, by those that were timed last.
     awaited: u64,
+    /// How the last frames were written, and their number.
+    last: (Stores, u32),
+}
+
+/// What is known of one distance.
+struct Line {
+    /// The times of cached and of streamed stores, of frames that wait for their reader and of those for which it waits.
+    times: [[Mean; 2]; 2],
     /// The number of the next frame in its epoch.
     frame: u32,
     /// Number of epochs, this one included, until one begins with a trial; 0: this one does.
     epochs_to_trial: u64,
-    /// How the last frames were written, and their number.
-    last: (Stores, u32),
+}
+
+/// A mean of the last times.
+#[derive(Clone, Copy, Default)]
+struct Mean {
+    /// In ns for a MiB; 0 before the first one.
+    time: u64,
+    /// Number of times in it, at most [`MEMORY`].
+    count: u64,
 }
 
 /// Number of frames after which the other way may be tried again: some tens of milliseconds.
@@ -40,8 +59,16 @@ const TRIAL: u32 = SETTLING + SETTLING / 2;
 /// Number of frames that are not timed after a change: a round through the most cells of a rank, as a frame costs more
 /// where the one before it in its cell was written in the other way, or was the first there.
 const SETTLING: u32 = (LONG_FRAMES_OF_RANK / CELL) as u32;
-/// One of so many frames may be timed; a message of equal frames has no multiple of it, so each of them has its turn.
+/// One of so many frames may be timed, and of those of a trial; a message of equal frames has no multiple of it, so each of
+/// them has its turn.
 const TIMING_INTERVAL: u32 = 31;
+const TRIAL_INTERVAL: u32 = 7;
+/// Number of times in a mean: later ones replace those of before.
+const MEMORY: u64 = 16;
+/// How many of them are kept when a trial begins.
+const KEPT: u64 = 4;
+/// Number of times of the line, one after the other, that it takes for another distance: a single one may be interrupted.
+const DOUBTS: u32 = 3;
 /// The sum of the shares of frames of both kinds.
 const WHOLE: u64 = 256;
 /// The most epochs from one trial to the next.
@@ -49,12 +76,17 @@ const MOST_EPOCHS: u64 = 8;
 
 impl StoreChoice {
     pub(super) fn new() -> Self {
-        Self {
-            times: [[0; 2]; 2],
-            awaited: 0,
+        let line = || Line {
+            times: [[Mean::default(); 2]; 2],
             // The first trial begins when ordinary stores have settled.
             frame: EPOCH - 2 * SETTLING,
             epochs_to_trial: 0,
+        };
+        Self {
+            lines: [line(), line()],
+            is_far: false,
+            doubts: 0,
+            awaited: 0,
             last: (Stores::Cached, 0),
         }
     }
@@ -68,14 +100,16 @@ impl StoreChoice {
     /// Does so for a payload as long as that many frames.
     #[inline]
     pub(super) fn next_of(&mut self, frames: u32) -> (Stores, bool) {
-        let is_trial = self.epochs_to_trial == 0 && self.frame < TRIAL;
+        let line = self.line();
+        let is_trial = line.epochs_to_trial == 0 && line.frame < TRIAL;
         let stores = match self.streams() != is_trial {
             true => Stores::Streamed,
             false => Stores::Cached,
         };
-        self.frame += frames;
-        if self.frame >= EPOCH {
-            self.frame %= EPOCH;
+        let line = &mut self.lines[usize::from(self.is_far)];
+        line.frame += frames;
+        if line.frame >= EPOCH {
+            line.frame %= EPOCH;
             self.begin_epoch();
         }
         match &mut self.last {
@@ -83,10 +117,16 @@ impl StoreChoice {
             last => *last = (stores, 0),
         }
         let count = self.last.1;
-        (
-            stores,
-            count >= SETTLING && count % TIMING_INTERVAL < frames,
-        )
+        let interval = if is_trial {
+            TRIAL_INTERVAL
+        } else {
+            TIMING_INTERVAL
+        };
+        (stores, count >= SETTLING && count % interval < frames)
+    }
+
+    fn line(&self) -> &Line {
+        &self.lines[usize::from(self.is_far)]
     }
 
     /// Returns what frames cost that are cached and streamed, in the mixture of the last ones; 0 before both ways were
@@ -94,8 +134,8 @@ impl StoreChoice {
     /// one kind are compared.
     fn costs(&self) -> [u64; 2] {
         let shares = [WHOLE - self.awaited, self.awaited];
-        let known = self
-            .times
+        let times = self.line().times.map(|kind| kind.map(|mean| mean.time));
+        let known = times
             .iter()
             .zip(shares)
             .filter(|(times, _)| !times.contains(&0));
@@ -115,24 +155,52 @@ impl StoreChoice {
     fn begin_epoch(&mut self) {
         let [cached, streamed] = self.costs();
         let factor = cached.max(streamed) / cached.min(streamed).max(1);
-        self.epochs_to_trial = match self.epochs_to_trial {
+        let tried = usize::from(!self.streams());
+        let line = &mut self.lines[usize::from(self.is_far)];
+        line.epochs_to_trial = match line.epochs_to_trial {
             0 if cached != 0 => factor.clamp(1, MOST_EPOCHS) - 1,
             epochs => epochs.saturating_sub(1),
         };
+        if line.epochs_to_trial == 0 {
+            for kind in &mut line.times {
+                kind[tried].count = kind[tried].count.min(KEPT);
+            }
+        }
     }
 
     /// Learns how many nanoseconds a frame of `len` bytes cost writer and reader, and whether the reader waited for it.
-    /// One that took far longer was interrupted, and counts as if it took twice the usual time.
     pub(super) fn learn(&mut self, stores: Stores, is_awaited: bool, len: usize, nanoseconds: u64) {
-        let time = nanoseconds.saturating_mul(1024) / len.max(1) as u64;
-        let time = time.clamp(1, u32::MAX.into());
-        let known = &mut self.times[usize::from(is_awaited)][stores as usize];
-        *known = match *known {
-            0 => time,
-            known => (3 * known + time.min(2 * known)).div_ceil(4),
-        };
+        let time = nanoseconds.saturating_mul(1 << 20) / len.max(1) as u64;
+        let line = &mut self.lines[usize::from(self.is_far)];
+        line.times[usize::from(is_awaited)][stores as usize].add(time);
         let now = WHOLE * u64::from(is_awaited);
         self.awaited = (7 * self.awaited + now) / 8;
+    }
+
+    /// Learns how many nanoseconds it took to look at a line that the reader had written.
+    pub(super) fn learn_distance(&mut self, nanoseconds: u64) {
+        self.doubts = match (nanoseconds >= FAR_LINE) == self.is_far {
+            true => 0,
+            false => self.doubts + 1,
+        };
+        if self.doubts == DOUBTS {
+            self.doubts = 0;
+            self.is_far = !self.is_far;
+        }
+    }
+}
+
+impl Mean {
+    /// Adds a time. One that took far longer was interrupted, and counts as if it took a few times the usual time.
+    fn add(&mut self, time: u64) {
+        let time = time.clamp(1, u32::MAX.into());
+        let time = match self.time {
+            0 => time,
+            known => time.min(4 * known),
+        };
+        let before = self.count.min(MEMORY - 1);
+        self.time = (self.time * before + time).div_ceil(before + 1);
+        self.count = before + 1;
     }
 }
 
@@ -189,6 +257,51 @@ mod tests {
             }
             assert!(count <= 20 * TRIAL, "{frames_of_message}: {count}");
         }
+    }
+
+    #[test]
+    fn a_line_of_another_length_has_its_own_times() {
+        let (near, far) = ([700, 1300], [5000, 1300]);
+        let mut choice = StoreChoice::new();
+        let turn = |choice: &mut StoreChoice, line: u64, times| {
+            (0..DOUBTS).for_each(|_| choice.learn_distance(line));
+            streamed(choice, EPOCH, times)
+        };
+        for _ in 0..3 * MOST_EPOCHS {
+            turn(&mut choice, FAR_LINE / 2, near);
+            turn(&mut choice, 2 * FAR_LINE, far);
+        }
+        for _ in 0..MOST_EPOCHS {
+            assert!(turn(&mut choice, FAR_LINE / 2, near) <= TRIAL);
+            assert!(turn(&mut choice, 2 * FAR_LINE, far) >= EPOCH - TRIAL);
+            // A single time says nothing.
+            choice.learn_distance(1);
+            choice.learn_distance(2 * FAR_LINE);
+            assert!(streamed(&mut choice, EPOCH, far) >= EPOCH - TRIAL);
+        }
+    }
+
+    /// One in five frames takes long, as where their lines are in use: no usual time tells what frames cost.
+    #[test]
+    fn rare_long_times_count() {
+        let mut choice = StoreChoice::new();
+        let (mut count, mut timed) = (0, 0);
+        for frame in 0..20 * EPOCH {
+            let (stores, is_timed) = choice.next();
+            if frame >= 10 * EPOCH {
+                count += u32::from(stores == Stores::Streamed);
+            }
+            if is_timed {
+                timed += 1;
+                let time = match stores {
+                    Stores::Cached if timed % 5 == 0 => 5000,
+                    Stores::Cached => 1100,
+                    Stores::Streamed => 1300,
+                };
+                choice.learn(stores, false, 16 << 10, time);
+            }
+        }
+        assert!(count >= 10 * (EPOCH - TRIAL), "{count}");
     }
 
     #[test]

@@ -85,12 +85,14 @@ impl PayloadWriter {
 
     /// Learns what the timed payload cost, if all ranks have released it.
     fn learn<P: BoardMemory>(&mut self, board: &Board<P>) {
-        let spent = |timed: &TimedPayload| board.spent(timed.round);
-        if let Some(spent) = self.timed.as_ref().and_then(spent)
-            && let Some(timed) = self.timed.take()
-        {
+        let Some(timed) = &self.timed else { return };
+        let began = wait::now();
+        if let Some(spent) = board.spent(timed.round) {
+            self.choice
+                .learn_distance(wait::now().saturating_sub(began));
             let time = timed.written.saturating_add(spent);
             self.choice.learn(timed.stores, false, timed.len, time);
+            self.timed = None;
         }
     }
 }

@@ -67,7 +67,9 @@ fn frames_arrive_as_from_queues() {
                     let bytes = frame(number, len);
                     let (head, rest) = bytes.split_at(len.min(24));
                     if producer.prepare(&free) {
-                        producer.reclaim(&mut free).expect("a correct consumer");
+                        producer
+                            .reclaim(&mut free, None)
+                            .expect("a correct consumer");
                     }
                     match producer.write(&free, len, &[Part::Bytes(head), Part::Bytes(rest)]) {
                         Ok(Some(place)) => {
@@ -84,7 +86,9 @@ fn frames_arrive_as_from_queues() {
                             without_cell += 1;
                             if unread < usize::from(CELLS) {
                                 for (producer, _) in &mut *sides {
-                                    producer.reclaim(&mut free).expect("a correct consumer");
+                                    producer
+                                        .reclaim(&mut free, None)
+                                        .expect("a correct consumer");
                                 }
                                 let again = sides[peer].0.write(&free, len, &[Part::Bytes(&bytes)]);
                                 assert!(matches!(again, Ok(Some(_))));
@@ -155,7 +159,7 @@ fn corrupt_memory_is_survived() {
         }
         for read in [2, u64::MAX] {
             cursors[0].read.store(read, Ordering::Relaxed);
-            assert_eq!(producer.reclaim(&mut free), Err(RingError::Corrupt));
+            assert_eq!(producer.reclaim(&mut free, None), Err(RingError::Corrupt));
         }
     });
 }
