@@ -27,8 +27,8 @@ use super::wait_policy;
 use super::wake_socket::{PollPark, WakeSocket};
 use crate::deaths::DeathSource;
 use crate::tuning::{
-    BACKOFF_SLEEP, FAST_PATHS, LONG_FRAME, LONG_FRAMES_ROOM, LOOKS_PER_POLL, MAX_SOCKET_SLEEP,
-    POLLS_PER_PROCESS_CHECK, SHORT_SLEEP,
+    BACKOFF_SLEEP, BURST_FRAME, FAST_PATHS, LONG_FRAME, LONG_FRAMES_ROOM, LOOKS_PER_POLL,
+    MAX_SOCKET_SLEEP, POLLS_PER_PROCESS_CHECK, SHORT_SLEEP,
 };
 use crate::wait::clock::LookTiming;
 use crate::wait::yield_policy::YieldPolicy;
@@ -57,10 +57,12 @@ pub struct Shm {
     pub(super) timing: LookTiming,
     pub(super) groups: Groups,
     pub(super) pending_reads: PendingReads,
+    /// Medium frames that follow each other lie in cells.
+    burst_cells: bool,
     /// Whether the first data of long messages may follow their announcements.
     early_data: bool,
     /// Room for this rank's next long frames, with the fast paths alone.
-    free_cells: Option<FreeCells>,
+    pub(super) free_cells: Option<FreeCells>,
     /// The socket at which this rank sleeps if it waits for a network too.
     pub(super) wake_socket: Option<WakeSocket>,
     /// The last question for which this rank has woken, and the last one that it has answered.
@@ -129,6 +131,7 @@ impl Shm {
             },
             groups: Groups::default(),
             pending_reads: PendingReads::default(),
+            burst_cells: FAST_PATHS,
             early_data: FAST_PATHS,
             free_cells,
             wake_socket: None,
@@ -177,6 +180,12 @@ impl Shm {
         if !on {
             self.timing.burst = 0;
         }
+    }
+
+    /// Sets whether medium frames that follow each other lie in cells, as long ones do: see
+    /// [`BURST_FRAME`](crate::tuning::BURST_FRAME).
+    pub fn set_burst_cells(&mut self, on: bool) {
+        self.burst_cells = FAST_PATHS && on;
     }
 
     /// Sets whether the first data of a long message may follow its announcement at once.
@@ -362,7 +371,7 @@ impl Channel for Shm {
         let connection = self.connections.get_mut(index);
         let connection = connection.ok_or(ChannelError::NoSuchPeer(to))?;
         let len = Part::total(parts);
-        if len >= LONG_FRAME {
+        if len >= BURST_FRAME && (len >= LONG_FRAME || self.burst_cells && connection.is_burst()) {
             return self.send_long(to, cookie, parts);
         }
         if connection.closed {
@@ -529,7 +538,7 @@ impl Shm {
         }
     }
 
-    /// Sends a frame of [`LONG_FRAME`] bytes or more.
+    /// Sends a frame of [`LONG_FRAME`] bytes or more, or one of a burst.
     #[cold]
     #[inline(never)]
     fn send_long(

@@ -34,6 +34,8 @@ pub(super) struct Connection {
     looks: u32,
     /// The last answer came soon.
     is_prompt: bool,
+    /// What had been heard of the peer when a burst of frames to it began, and their number.
+    outburst: (u64, u32),
     /// Long frames to the peer and from it. They lie apart, as the fields around are in use all the time; with
     /// the fast paths alone.
     long: Option<Box<(LongProducer, LongConsumer)>>,
@@ -101,6 +103,7 @@ impl Connection {
             last_pause: (0, 0),
             looks: 0,
             is_prompt: false,
+            outburst: (0, 0),
             long,
             control: NonNull::from(segment.control(connection)),
             acks: [segment.acks(me, connection), segment.acks(connection, me)],
@@ -163,6 +166,17 @@ impl Connection {
         self.end_burst();
     }
 
+    /// Returns whether frames follow each other so that the next one, of medium length, lies better in a cell.
+    #[inline]
+    pub(super) fn is_burst(&mut self) -> bool {
+        let heard = self.inbound.position().wrapping_add(self.mail.received());
+        if heard != self.outburst.0 {
+            self.outburst = (heard, 0);
+        }
+        self.outburst.1 = self.outburst.1.saturating_add(1);
+        self.outburst.1 > BURST_FRAMES
+    }
+
     /// Appends a frame of `len` bytes, which lies in one of this rank's cells; returns false if all are in use.
     pub(super) fn push_long(
         &mut self,
@@ -171,7 +185,7 @@ impl Connection {
         parts: &[Part<'_>],
     ) -> Result<bool, RingError> {
         let (long, _) = &mut **self.long.as_mut().ok_or(RingError::Full)?;
-        if long.prepare(free) {
+        if long.prepare(free, len) {
             // The consumer frees the cell before its record: if there is none now, the ring tells when there is.
             let began = long.clock();
             self.outbound.look_for_room()?;
@@ -186,7 +200,7 @@ impl Connection {
             record.len(),
             &[Part::Bytes(&record)],
         )?;
-        long.commit(free);
+        long.commit(place, free);
         self.ring_sent();
         Ok(true)
     }
@@ -389,9 +403,7 @@ fn deliver_apart(peer: Peer, frame: &[u8], handler: &mut dyn EventHandler) {
 /// Delivers a frame that lies beside the ring. The kernel's short path saves nothing that counts beside such a copy.
 #[inline(never)]
 fn deliver_long(peer: Peer, record: &[u8], long: &LongConsumer, handler: &mut dyn EventHandler) {
-    long.take(record, |frame| {
-        handler.handle(Event::Arrival(Frame::new(peer, frame, None)));
-    });
+    long.take(record, |frame| deliver_apart(peer, frame, handler));
 }
 
 /// Delivers a frame whose payload is still with its sender, and acknowledges it.

@@ -1,14 +1,16 @@
-//! Memory for the long frames of a rank, beside the rings: cells that it alone writes. Only `Connection` and `Shm` use it.
+//! Memory for the long frames of a rank, and for medium ones of bursts, beside the rings: cells that it alone writes. Only
+//! `Connection` and `Shm` use it.
 //!
-//! A record in the ring tells in which cell such a frame lies, so the frames leave in the order of the ring. A cell is free
-//! again once its frame is read, for frames to any rank: so a rank that communicates with few has much room for each, and
-//! one that communicates with all has not more memory. Cells are used in turn, and they are more than a processor's own
-//! cache holds: then their lines have left the reader's cache when they are written again, and need not be fetched from
-//! there. It depends on the machine how many that takes, so each rank decides how many of its cells it uses.
+//! A record in the ring tells where such a frame lies, so the frames leave in the order of the ring. Frames to one rank
+//! share a cell as far as they fit. It is free again once they are read, for frames to any rank: so a rank that
+//! communicates with few has much room for each, and one that communicates with all has not more memory. Cells are used in
+//! turn, and they are more than a processor's own cache holds: then their lines have left the reader's cache when they are
+//! written again, and need not be fetched from there. It depends on the machine how many that takes, so each rank decides
+//! how many of its cells it uses.
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
-//! | unread frames to one rank | `FreeCells::most` | the sender waits, as where a ring is full |
+//! | cells with unread frames to one rank | `FreeCells::most` | the sender waits, as where a ring is full |
 //! | cells of a rank | [`Layout::long_cells`](super::layout::Layout::long_cells) | the frame goes through the ring |
 //!
 //! Both sides check what they read: whatever the memory contains, no access leaves it and nothing panics.
@@ -18,10 +20,11 @@ use core::ptr::NonNull;
 
 use pombo_kernel::memory::Part;
 
-use super::layout::{CELL, FEWEST_CELLS, FRAME_LIMIT, LEAD, LongCursor};
+use super::layout::{CELL, FEWEST_CELLS, FRAME_LIMIT, LEAD, LINE, LongCursor};
 use super::ring::{RingError, copy_parts};
 use super::store_choice::{StoreChoice, Stores};
 use super::sync::Ordering;
+use crate::tuning::BURST_FRAME;
 use crate::wait;
 
 /// Where a long frame lies, as its record tells.
@@ -29,6 +32,8 @@ use crate::wait;
 pub(super) struct Place {
     /// The number of its cell.
     cell: u16,
+    /// The number of the line in the cell, before which it begins.
+    line: u8,
     /// Whether the consumer is to tell how long it reads the frame.
     is_timed: bool,
     /// Its length in bytes.
@@ -88,8 +93,9 @@ impl LongCells {
 
     /// Returns the address of a frame that lies inside.
     fn frame(self, place: Place) -> Option<*mut u8> {
-        let fits = place.cell < self.count && place.len <= FRAME_LIMIT;
-        let start = usize::from(place.cell) * CELL + LEAD;
+        let at = usize::from(place.line) * LINE;
+        let fits = place.cell < self.count && place.len <= FRAME_LIMIT - at;
+        let start = usize::from(place.cell) * CELL + at + LEAD;
         // SAFETY: the offset lies inside the cells, as was just checked.
         fits.then(|| unsafe { self.memory.add(start).as_ptr() })
     }
@@ -113,18 +119,28 @@ impl FreeCells {
             most: if peers > 1 { count / 2 } else { count },
         }
     }
+
+    /// Returns the number of free cells.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.free.len()
+    }
 }
 
 /// The frames to one rank.
 pub(super) struct LongProducer {
     cursor: CursorAddress,
-    /// The cells of frames that are not known to be read, in order.
-    unread: VecDeque<u16>,
-    /// Number of frames before these.
+    /// The cells of frames that are not known to be read, in order, and the number of these frames.
+    unread: VecDeque<(u16, u16)>,
+    /// Number of lines in use in the last one of these.
+    used: usize,
+    /// Numbers of frames written, and of those that are known to be read.
+    sent: u64,
     read: u64,
-    choice: StoreChoice,
-    /// How the next frame is written, and whether it may be timed.
-    next: Option<(Stores, bool)>,
+    /// How frames are written, by their sizes.
+    choices: [StoreChoice; SIZES],
+    /// The size of the next frame, how it is written, and whether it may be timed.
+    next: Option<(usize, Stores, bool)>,
     /// The frame that was written last and is not committed, if it is to be timed.
     written: Option<TimedFrame>,
     /// The committed frame whose time the consumer has not told yet.
@@ -136,8 +152,10 @@ impl LongProducer {
         Self {
             cursor,
             unread: VecDeque::new(),
+            used: 0,
+            sent: 0,
             read: 0,
-            choice: StoreChoice::new(),
+            choices: core::array::from_fn(|_| StoreChoice::new()),
             next: None,
             written: None,
             timed: None,
@@ -146,8 +164,17 @@ impl LongProducer {
 
     /// Decides how the next frame is written, and returns whether [`LongProducer::reclaim`] is due before. That fetches
     /// the line of the consumer's cursor from its cache, so it is not due as long as there are cells and no times to learn.
-    pub(super) fn prepare(&mut self, free: &FreeCells) -> bool {
-        let (_, may_be_timed) = *self.next.get_or_insert_with(|| self.choice.next());
+    pub(super) fn prepare(&mut self, free: &FreeCells, len: usize) -> bool {
+        let size = size_of_frame(len);
+        let may_be_timed = match self.next {
+            Some((of, _, may_be_timed)) if of == size => may_be_timed,
+            _ => {
+                let room = CELL / (FRAME_LIMIT / len.max(LINE)).max(1);
+                let (stores, may_be_timed) = self.choices[size].next((room >> 10).max(1) as u32);
+                self.next = Some((size, stores, may_be_timed));
+                may_be_timed
+            }
+        };
         let are_few = self.unread.len() >= free.most / 2 || free.free.is_empty();
         are_few || may_be_timed
     }
@@ -165,20 +192,26 @@ impl LongProducer {
         began: Option<u64>,
     ) -> Result<(), RingError> {
         let read = self.cursor.get().read.load(Ordering::Acquire);
-        let count = read.checked_sub(self.read).ok_or(RingError::Corrupt)? as usize;
-        if count > self.unread.len() {
+        if read < self.read || read > self.sent {
             return Err(RingError::Corrupt);
         }
+        let count = read - self.read;
         if let Some(began) = began.filter(|_| count > 0) {
-            self.choice
-                .learn_distance(wait::now().saturating_sub(began));
+            let time = wait::now().saturating_sub(began);
+            self.choices
+                .iter_mut()
+                .for_each(|choice| choice.learn_distance(time));
         }
-        free.free.extend(self.unread.drain(..count));
         self.read = read;
+        self.free(count, free);
         if let Some(frame) = self.timed.take_if(|frame| read >= frame.number) {
             let time = frame.time(self.cursor.get());
-            self.choice
-                .learn(frame.stores, frame.is_awaited, frame.len, time);
+            self.choices[size_of_frame(frame.len)].learn(
+                frame.stores,
+                frame.is_awaited,
+                frame.len,
+                time,
+            );
         }
         Ok(())
     }
@@ -190,8 +223,28 @@ impl LongProducer {
 
     /// Frees all cells: the consumer has gone.
     pub(super) fn reclaim_all(&mut self, free: &mut FreeCells) {
-        self.read += self.unread.len() as u64;
-        free.free.extend(self.unread.drain(..));
+        self.read = self.sent;
+        free.free
+            .extend(self.unread.drain(..).map(|(cell, _)| cell));
+    }
+
+    /// Frees the cells of the next `count` frames.
+    fn free(&mut self, mut count: u64, free: &mut FreeCells) {
+        while let Some((cell, frames)) = self.unread.front_mut() {
+            if count < u64::from(*frames) {
+                *frames -= count as u16;
+                break;
+            }
+            count -= u64::from(*frames);
+            free.free.push_back(*cell);
+            self.unread.pop_front();
+        }
+    }
+
+    /// Returns where the next frame lies in the last cell, if there is room.
+    fn place_behind(&self, len: usize) -> Option<(u16, usize)> {
+        let &(cell, _) = self.unread.back()?;
+        (self.used * LINE + len <= FRAME_LIMIT).then_some((cell, self.used))
     }
 
     /// Writes a frame of `len` bytes, at most [`FRAME_LIMIT`], and returns its place; `None` if no cell is free. It is
@@ -202,16 +255,19 @@ impl LongProducer {
         len: usize,
         parts: &[Part<'_>],
     ) -> Result<Option<Place>, RingError> {
-        if self.unread.len() >= free.most {
-            return Err(RingError::Full);
-        }
-        let Some(&cell) = free.free.front() else {
-            return Ok(None);
+        let (cell, line) = match self.place_behind(len) {
+            Some(place) => place,
+            None if self.unread.len() >= free.most => return Err(RingError::Full),
+            None => match free.free.front() {
+                Some(cell) => (*cell, 0),
+                None => return Ok(None),
+            },
         };
-        let (stores, may_be_timed) = self.next.unwrap_or((Stores::Cached, false));
+        let (_, stores, may_be_timed) = self.next.unwrap_or((0, Stores::Cached, false));
         let is_timed = may_be_timed && self.timed.is_none();
         let place = Place {
             cell,
+            line: line as u8,
             is_timed,
             len,
         };
@@ -226,35 +282,54 @@ impl LongProducer {
             _ => copy_parts(parts, room),
         }
         self.written = began.map(|began| TimedFrame {
-            number: self.read + self.unread.len() as u64 + 1,
+            number: self.sent + 1,
             len,
             stores,
             began,
             ended: wait::now(),
-            is_awaited: self.unread.is_empty(),
+            is_awaited: self.read == self.sent,
         });
         Ok(Some(place))
     }
 
     /// Keeps the frame that was written last, whose record is in the ring.
-    pub(super) fn commit(&mut self, free: &mut FreeCells) {
+    pub(super) fn commit(&mut self, place: Place, free: &mut FreeCells) {
         self.next = None;
-        self.unread.extend(free.free.pop_front());
+        self.sent += 1;
+        let lines = (LEAD + place.len).div_ceil(LINE);
+        match self.unread.back_mut() {
+            Some((_, frames)) if place.line > 0 => *frames += 1,
+            _ => self
+                .unread
+                .extend(free.free.pop_front().map(|cell| (cell, 1))),
+        }
+        self.used = usize::from(place.line) + lines;
         self.timed = self.written.take().or(self.timed);
     }
+}
+
+/// Number of sizes of frames for which stores are chosen each by itself: what one costs beside its bytes, as until its stores
+/// are done, is more of a short one.
+const SIZES: usize = 4;
+
+/// Returns the number of a frame's size: those of up to 1, 2, 4 KiB and so on, beside what the shortest has.
+fn size_of_frame(len: usize) -> usize {
+    ((len / BURST_FRAME).max(1).ilog2() as usize).min(SIZES - 1)
 }
 
 impl Place {
     /// Returns the content of the record: the length, the cell and whether the frame is timed, in native order.
     pub(super) fn record(self) -> [u8; 8] {
-        let about = u64::from(self.cell) << 1 | u64::from(self.is_timed);
+        let about =
+            u64::from(self.cell) << 9 | u64::from(self.line) << 1 | u64::from(self.is_timed);
         (about << 32 | self.len as u64).to_ne_bytes()
     }
 
     fn parse(record: &[u8]) -> Option<Place> {
         let fields = u64::from_ne_bytes(record.try_into().ok()?);
         Some(Place {
-            cell: (fields >> 33).try_into().ok()?,
+            cell: (fields >> 41).try_into().ok()?,
+            line: (fields >> 33) as u8,
             is_timed: fields >> 32 & 1 != 0,
             len: fields as u32 as usize,
         })

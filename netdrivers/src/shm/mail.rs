@@ -251,6 +251,11 @@ impl<S: GranuleAccess> Mail<S> {
         frames << 32 | u64::from(low)
     }
 
+    /// Returns the number of mails received.
+    pub(super) fn received(&self) -> u64 {
+        self.received.into()
+    }
+
     /// Returns whether this side waits for the answer to a mail.
     #[inline(always)]
     pub(super) fn is_on_trial(&self) -> bool {

@@ -7,7 +7,6 @@
 //! reader, and the better one is used. What was found over a short line says nothing of a long one, so each has its own
 //! times: when the line changes, those of before are used at once.
 
-use super::layout::CELL;
 use crate::tuning::{FAR_LINE, LONG_FRAMES_OF_RANK};
 
 /// How a frame is written.
@@ -29,7 +28,7 @@ pub(super) struct StoreChoice {
     doubts: u32,
     /// How many of [`WHOLE`] frames the reader waits for, by those that were timed last.
     awaited: u64,
-    /// How the last frames were written, and their number.
+    /// How the last frames were written, and how many KiB in that way.
     last: (Stores, u32),
 }
 
@@ -37,8 +36,8 @@ pub(super) struct StoreChoice {
 struct Line {
     /// The times of cached and of streamed stores, of frames that wait for their reader and of those for which it waits.
     times: [[Mean; 2]; 2],
-    /// The number of the next frame in its epoch.
-    frame: u32,
+    /// KiB of the epoch that are written.
+    written: u32,
     /// Number of epochs, this one included, until one begins with a trial; 0: this one does.
     epochs_to_trial: u64,
 }
@@ -52,17 +51,17 @@ struct Mean {
     count: u64,
 }
 
-/// Number of frames after which the other way may be tried again: some tens of milliseconds.
+/// KiB after which the other way may be tried again: some tens of milliseconds.
 const EPOCH: u32 = 64 * TRIAL;
-/// Number of frames of a trial, of which the last ones are timed: more than can be unread, so that it learns of some.
+/// KiB of a trial, of which the last ones are timed: more than can be unread, so that it learns of some.
 const TRIAL: u32 = SETTLING + SETTLING / 2;
-/// Number of frames that are not timed after a change: a round through the most cells of a rank, as a frame costs more
-/// where the one before it in its cell was written in the other way, or was the first there.
-const SETTLING: u32 = (LONG_FRAMES_OF_RANK / CELL) as u32;
-/// One of so many frames may be timed, and of those of a trial; a message of equal frames has no multiple of it, so each of
-/// them has its turn.
-const TIMING_INTERVAL: u32 = 31;
-const TRIAL_INTERVAL: u32 = 7;
+/// KiB that are not timed after a change: a round through the most cells of a rank, as a frame costs more where the one
+/// before it in its cell was written in the other way, or was the first there.
+const SETTLING: u32 = (LONG_FRAMES_OF_RANK >> 10) as u32;
+/// One frame may be timed in so many KiB, and in those of a trial; a message of equal frames has no multiple of it, so each
+/// of them has its turn.
+const TIMING_INTERVAL: u32 = 499;
+const TRIAL_INTERVAL: u32 = 113;
 /// Number of times in a mean: later ones replace those of before.
 const MEMORY: u64 = 16;
 /// How many of them are kept when a trial begins.
@@ -79,7 +78,7 @@ impl StoreChoice {
         let line = || Line {
             times: [[Mean::default(); 2]; 2],
             // The first trial begins when ordinary stores have settled.
-            frame: EPOCH - 2 * SETTLING,
+            written: EPOCH - 2 * SETTLING,
             epochs_to_trial: 0,
         };
         Self {
@@ -91,38 +90,31 @@ impl StoreChoice {
         }
     }
 
-    /// Returns how the next frame is written, and whether it may be timed.
+    /// Returns how the next frame or payload is written, which takes so many KiB of room, and whether it may be timed.
     #[inline]
-    pub(super) fn next(&mut self) -> (Stores, bool) {
-        self.next_of(1)
-    }
-
-    /// Does so for a payload as long as that many frames.
-    #[inline]
-    pub(super) fn next_of(&mut self, frames: u32) -> (Stores, bool) {
+    pub(super) fn next(&mut self, kib: u32) -> (Stores, bool) {
         let line = self.line();
-        let is_trial = line.epochs_to_trial == 0 && line.frame < TRIAL;
+        let is_trial = line.epochs_to_trial == 0 && line.written < TRIAL;
         let stores = match self.streams() != is_trial {
             true => Stores::Streamed,
             false => Stores::Cached,
         };
         let line = &mut self.lines[usize::from(self.is_far)];
-        line.frame += frames;
-        if line.frame >= EPOCH {
-            line.frame %= EPOCH;
+        line.written += kib;
+        if line.written >= EPOCH {
+            line.written %= EPOCH;
             self.begin_epoch();
         }
         match &mut self.last {
-            (last, count) if *last == stores => *count = count.wrapping_add(frames),
+            (last, before) if *last == stores => *before = before.wrapping_add(kib),
             last => *last = (stores, 0),
         }
-        let count = self.last.1;
-        let interval = if is_trial {
-            TRIAL_INTERVAL
-        } else {
-            TIMING_INTERVAL
+        let before = self.last.1;
+        let interval = match is_trial {
+            true => TRIAL_INTERVAL,
+            false => TIMING_INTERVAL,
         };
-        (stores, count >= SETTLING && count % interval < frames)
+        (stores, before >= SETTLING && before % interval < kib)
     }
 
     fn line(&self) -> &Line {
@@ -208,12 +200,15 @@ impl Mean {
 mod tests {
     use super::*;
 
-    /// Writes that many frames that cost these times in ns, and returns how many were written past the caches.
-    fn streamed(choice: &mut StoreChoice, frames: u32, times: [u64; 2]) -> u32 {
+    /// The KiB of a frame.
+    const FRAME: u32 = 16;
+
+    /// Writes so many KiB in frames that cost these times in ns, and returns how many were written past the caches.
+    fn streamed(choice: &mut StoreChoice, kib: u32, times: [u64; 2]) -> u32 {
         let mut count = 0;
-        for _ in 0..frames {
-            let (stores, is_timed) = choice.next();
-            count += u32::from(stores == Stores::Streamed);
+        for _ in 0..kib / FRAME {
+            let (stores, is_timed) = choice.next(FRAME);
+            count += FRAME * u32::from(stores == Stores::Streamed);
             if is_timed {
                 choice.learn(stores, false, 16 << 10, times[stores as usize]);
             }
@@ -241,9 +236,9 @@ mod tests {
         for frames_of_message in 1..9 {
             let mut choice = StoreChoice::new();
             let mut count = 0;
-            for frame in 0..20 * EPOCH {
-                let (stores, is_timed) = choice.next();
-                count += u32::from(stores == Stores::Streamed);
+            for frame in 0..20 * EPOCH / FRAME {
+                let (stores, is_timed) = choice.next(FRAME);
+                count += FRAME * u32::from(stores == Stores::Streamed);
                 let is_awaited = frame % frames_of_message == 0;
                 let time = match (stores, is_awaited) {
                     (Stores::Cached, true) => 1300,
@@ -286,10 +281,10 @@ mod tests {
     fn rare_long_times_count() {
         let mut choice = StoreChoice::new();
         let (mut count, mut timed) = (0, 0);
-        for frame in 0..20 * EPOCH {
-            let (stores, is_timed) = choice.next();
-            if frame >= 10 * EPOCH {
-                count += u32::from(stores == Stores::Streamed);
+        for frame in 0..20 * EPOCH / FRAME {
+            let (stores, is_timed) = choice.next(FRAME);
+            if frame >= 10 * EPOCH / FRAME {
+                count += FRAME * u32::from(stores == Stores::Streamed);
             }
             if is_timed {
                 timed += 1;

@@ -7,7 +7,6 @@
 use pombo_kernel::memory::Part;
 
 use super::board::{Board, BoardMemory};
-use super::layout::FRAME_LIMIT;
 use super::store_choice::{StoreChoice, Stores};
 use crate::wait;
 
@@ -64,7 +63,7 @@ impl PayloadWriter {
         if !board.has_room(len) {
             return false;
         }
-        let (stores, mut is_timed) = self.choice.next_of(len.div_ceil(FRAME_LIMIT) as u32);
+        let (stores, mut is_timed) = self.choice.next(len.div_ceil(1 << 10) as u32);
         if is_timed {
             self.learn(board);
             is_timed = self.timed.is_none();

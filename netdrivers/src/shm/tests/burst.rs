@@ -1,4 +1,4 @@
-//! When a rank looks for the next message of a burst.
+//! Where messages of a burst lie, and when a rank looks for the next one.
 
 use pombo_kernel::channel::{Channel, Cookie, Event};
 use pombo_kernel::header::Peer;
@@ -116,4 +116,51 @@ fn what_is_no_burst_waits_for_nothing() {
             assert_eq!(poll(receiver), 1);
         });
     }
+}
+
+#[test]
+fn medium_frames_that_follow_each_other_lie_in_cells() {
+    for (on, spins, len) in [
+        (true, true, BURST_FRAME),
+        (true, true, LONG_FRAME - 1),
+        (false, true, BURST_FRAME),
+        (true, false, BURST_FRAME),
+        (true, true, BURST_FRAME - 1),
+    ] {
+        with_ranks(0, spins, |sender, receiver| {
+            sender.set_burst_cells(on);
+            let ring = (64 << 10) / len;
+            let bytes = alloc::vec![7; len];
+            for _ in 0..3 {
+                let parts = [Part::Bytes(&bytes)];
+                let sends = (0..).take_while(|_| {
+                    let sent = sender.try_send(Peer(1), Cookie::COPY, &parts);
+                    sent.is_ok()
+                });
+                let frames = sends.count();
+                let expects_cells = on && spins && len >= BURST_FRAME;
+                assert_eq!(frames > 2 * ring, expects_cells, "{frames} of {len}");
+                receive_all(receiver, frames);
+            }
+        });
+    }
+}
+
+/// A rank that hears of its peer meanwhile sends no burst: its frames need no cells.
+#[test]
+fn frames_that_are_answered_need_no_cells() {
+    let free = |rank: &Shm| rank.free_cells.as_ref().map_or(0, |free| free.count());
+    with_ranks(0, true, |sender, receiver| {
+        let cells = free(sender);
+        assert!(cells > 0);
+        for _ in 0..100 {
+            (0..BURST).for_each(|_| send(sender, BURST_FRAME));
+            receive_all(receiver, BURST);
+            assert_eq!(free(sender), cells);
+            send(receiver, 8);
+            receive_all(sender, 1);
+        }
+        (0..=BURST).for_each(|_| send(sender, BURST_FRAME));
+        assert_eq!(free(sender), cells - 1);
+    });
 }
