@@ -1,9 +1,9 @@
 //! All constants that are times or numbers of bytes and decide between ways to wait, to copy or to compute together, in
 //! one table. The packages above the kernel use them too; `.ci/run` finds those elsewhere.
 //!
-//! The kernel and `pombo-transport` cannot import this module: the kernel's [`SHORT_SLEEP`] is re-exported here, and
-//! the poll intervals of a channel made of others (`REMOTE_POLL_INTERVAL`, `IDLE_POLL_INTERVAL`, `CALM_POLLS`) are in
-//! the transport's `composite.rs` and `multicast/with_multicast.rs`.
+//! The kernel and `pombo-transport` cannot import this module: the kernel's [`SHORT_SLEEP`] and [`COPY_PIECE`] are
+//! re-exported here, and the poll intervals of a channel made of others (`REMOTE_POLL_INTERVAL`, `IDLE_POLL_INTERVAL`,
+//! `CALM_POLLS`) are in the transport's `composite.rs` and `multicast/with_multicast.rs`.
 //!
 //! A *poll* checks everything that a rank waits for; numbers of polls count those in a row that found nothing. Times
 //! are in nanoseconds, unless the type says otherwise.
@@ -12,6 +12,7 @@ use core::ops::{Range, RangeInclusive};
 use core::time::Duration;
 
 pub use pombo_kernel::channel::SHORT_SLEEP;
+pub use pombo_kernel::memory::COPY_PIECE;
 
 // ---- Ranks of a segment --------------------------------------------------------------------------------------------
 

@@ -4,10 +4,12 @@
 //! is the safe one over slices. A facade with foreign memory (C, a device) brings its own. Loans live beside the queues
 //! in a [`BufferAccess`], named by [`Ticket`]s; the kernel never stores an address.
 
+mod long_copy;
 mod typed;
 mod with_layout;
 mod word_width;
 
+pub use long_copy::{COPY_ALIGN, COPY_PIECE, copy_piece};
 pub use typed::{Items, Repeated, Typed, Values, ValuesMut};
 pub use with_layout::{LayoutSink, LayoutSource, WithLayout};
 
@@ -86,7 +88,7 @@ impl Source for &[u8] {
 
     #[inline]
     fn copy_out(&self, offset: usize, into: &mut [u8]) {
-        into.copy_from_slice(&self[offset..offset + into.len()]);
+        long_copy::copy(&self[offset..offset + into.len()], into);
     }
 }
 
@@ -100,7 +102,7 @@ impl Sink for &mut [u8] {
     fn copy_in(&mut self, offset: usize, from: &[u8]) {
         let room = self.get_mut(offset..);
         if let Some(room) = room.and_then(|room| room.get_mut(..from.len())) {
-            room.copy_from_slice(from);
+            long_copy::copy(from, room);
         }
     }
 }
@@ -201,7 +203,7 @@ impl Part<'_> {
     #[inline(always)]
     pub fn copy_to(&self, at: usize, into: &mut [u8]) {
         match *self {
-            Part::Bytes(bytes) => into.copy_from_slice(&bytes[at..at + into.len()]),
+            Part::Bytes(bytes) => long_copy::copy(&bytes[at..at + into.len()], into),
             Part::Held {
                 source,
                 offset,

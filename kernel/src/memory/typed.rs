@@ -84,7 +84,7 @@ fn copy(from: &[u8], into: &mut [u8]) {
         let into: &mut [u8; 4] = into;
         *into = *from;
     } else {
-        into.copy_from_slice(from);
+        super::long_copy::copy(from, into);
     }
 }
 

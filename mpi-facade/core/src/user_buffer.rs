@@ -16,6 +16,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::{ptr, slice};
+use pombo_kernel::memory::copy_piece;
 use pombo_kernel::{Memory, Sink, Source};
 use pombo_netdrivers::tuning::COMBINED_AHEAD;
 use zerocopy::FromBytes;
@@ -554,8 +555,23 @@ unsafe fn copy<const OVERLAPS: bool>(from: *const u8, to: *mut u8, len: usize) {
         } else if OVERLAPS {
             ptr::copy(from, to, len);
         } else {
-            ptr::copy_nonoverlapping(from, to, len);
+            match copy_piece(from.addr(), to.addr(), len) {
+                whole if whole == len => ptr::copy_nonoverlapping(from, to, len),
+                piece => copy_pieces(from, to, len, piece),
+            }
         }
+    }
+}
+
+/// Copies `len` bytes in pieces.
+///
+/// # Safety
+/// The requirements are those of `copy_nonoverlapping`.
+#[cold]
+unsafe fn copy_pieces(from: *const u8, to: *mut u8, len: usize, piece: usize) {
+    for at in (0..len).step_by(piece) {
+        // SAFETY: the piece lies within the `len` bytes (see `# Safety`).
+        unsafe { ptr::copy_nonoverlapping(from.add(at), to.add(at), piece.min(len - at)) };
     }
 }
 

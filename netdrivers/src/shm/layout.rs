@@ -40,10 +40,8 @@ pub const FRAME_LIMIT: usize = ring::limit(GRANULES);
 /// Size of a cache line in bytes.
 pub(super) const LINE: usize = 64;
 
-/// Bytes before a frame in its cell: behind them, the payload of the kernel's frames begins where copies are fast.
-pub(super) const LEAD: usize = 8;
-/// Size of a cell in bytes.
-pub(super) const CELL: usize = LEAD + FRAME_LIMIT;
+/// Size of a cell in bytes: before a frame is some room, so that its payload begins where copies are fast.
+pub(super) const CELL: usize = FRAME_LIMIT + 8;
 
 /// Number of words for one bit per processor; ranks on processors beyond do not spin.
 pub(super) const CPU_WORDS: usize = 16;

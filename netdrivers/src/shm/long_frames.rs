@@ -18,9 +18,9 @@
 use alloc::collections::VecDeque;
 use core::ptr::NonNull;
 
-use pombo_kernel::memory::Part;
+use pombo_kernel::memory::{COPY_ALIGN, Part};
 
-use super::layout::{CELL, FEWEST_CELLS, FRAME_LIMIT, LEAD, LINE, LongCursor};
+use super::layout::{CELL, FEWEST_CELLS, FRAME_LIMIT, LINE, LongCursor};
 use super::ring::{RingError, copy_parts};
 use super::store_choice::{StoreChoice, Stores};
 use super::sync::Ordering;
@@ -32,8 +32,9 @@ use crate::wait;
 pub(super) struct Place {
     /// The number of its cell.
     cell: u16,
-    /// The number of the line in the cell, before which it begins.
+    /// The number of the line in the cell in which it begins, and how many bytes behind the beginning of the line.
     line: u8,
+    lead: u8,
     /// Whether the consumer is to tell how long it reads the frame.
     is_timed: bool,
     /// Its length in bytes.
@@ -93,9 +94,9 @@ impl LongCells {
 
     /// Returns the address of a frame that lies inside.
     fn frame(self, place: Place) -> Option<*mut u8> {
-        let at = usize::from(place.line) * LINE;
-        let fits = place.cell < self.count && place.len <= FRAME_LIMIT - at;
-        let start = usize::from(place.cell) * CELL + at + LEAD;
+        let at = usize::from(place.line) * LINE + usize::from(place.lead);
+        let fits = place.cell < self.count && place.len <= CELL - at;
+        let start = usize::from(place.cell) * CELL + at;
         // SAFETY: the offset lies inside the cells, as was just checked.
         fits.then(|| unsafe { self.memory.add(start).as_ptr() })
     }
@@ -244,7 +245,7 @@ impl LongProducer {
     /// Returns where the next frame lies in the last cell, if there is room.
     fn place_behind(&self, len: usize) -> Option<(u16, usize)> {
         let &(cell, _) = self.unread.back()?;
-        (self.used * LINE + len <= FRAME_LIMIT).then_some((cell, self.used))
+        (self.used * LINE + len.max(1) <= CELL).then_some((cell, self.used))
     }
 
     /// Writes a frame of `len` bytes, at most [`FRAME_LIMIT`], and returns its place; `None` if no cell is free. It is
@@ -268,6 +269,7 @@ impl LongProducer {
         let place = Place {
             cell,
             line: line as u8,
+            lead: lead(parts, CELL - line * LINE - len) as u8,
             is_timed,
             len,
         };
@@ -296,7 +298,7 @@ impl LongProducer {
     pub(super) fn commit(&mut self, place: Place, free: &mut FreeCells) {
         self.next = None;
         self.sent += 1;
-        let lines = (LEAD + place.len).div_ceil(LINE);
+        let lines = (usize::from(place.lead) + place.len.max(1)).div_ceil(LINE);
         match self.unread.back_mut() {
             Some((_, frames)) if place.line > 0 => *frames += 1,
             _ => self
@@ -306,6 +308,14 @@ impl LongProducer {
         self.used = usize::from(place.line) + lines;
         self.timed = self.written.take().or(self.timed);
     }
+}
+
+/// Returns how many bytes of at most `room` lie in front of a frame, so that its payload, behind the head, begins a line, or
+/// at least where long copies are quick, as users' memory does.
+fn lead(parts: &[Part<'_>], room: usize) -> usize {
+    let head = parts.split_last().map_or(0, |(_, head)| Part::total(head));
+    let aligned = [LINE, COPY_ALIGN].map(|to| head.next_multiple_of(to) - head);
+    aligned.into_iter().find(|lead| *lead <= room).unwrap_or(0)
 }
 
 /// Number of sizes of frames for which stores are chosen each by itself: what one costs beside its bytes, as until its stores
@@ -318,18 +328,19 @@ fn size_of_frame(len: usize) -> usize {
 }
 
 impl Place {
-    /// Returns the content of the record: the length, the cell and whether the frame is timed, in native order.
+    /// Returns the content of the record: the length, whether the frame is timed, and the place, in native order.
     pub(super) fn record(self) -> [u8; 8] {
-        let about =
-            u64::from(self.cell) << 9 | u64::from(self.line) << 1 | u64::from(self.is_timed);
+        let line = u64::from(self.cell) << 8 | u64::from(self.line);
+        let about = (line << 6 | u64::from(self.lead)) << 1 | u64::from(self.is_timed);
         (about << 32 | self.len as u64).to_ne_bytes()
     }
 
     fn parse(record: &[u8]) -> Option<Place> {
         let fields = u64::from_ne_bytes(record.try_into().ok()?);
         Some(Place {
-            cell: (fields >> 41).try_into().ok()?,
-            line: (fields >> 33) as u8,
+            cell: (fields >> 47).try_into().ok()?,
+            line: (fields >> 39) as u8,
+            lead: (fields >> 33) as u8 % LINE as u8,
             is_timed: fields >> 32 & 1 != 0,
             len: fields as u32 as usize,
         })

@@ -121,7 +121,7 @@ fn frames_arrive_as_from_queues() {
 fn frames_share_cells_as_far_as_they_fit() {
     for (len, of_cell) in [
         (FRAME_LIMIT, 1),
-        (FRAME_LIMIT / 2, 1),
+        (FRAME_LIMIT / 2 + 8, 1),
         (8000, 2),
         (1066, 15),
         (1, 256),
