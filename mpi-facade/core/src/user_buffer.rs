@@ -555,23 +555,14 @@ unsafe fn copy<const OVERLAPS: bool>(from: *const u8, to: *mut u8, len: usize) {
         } else if OVERLAPS {
             ptr::copy(from, to, len);
         } else {
-            match copy_piece(from.addr(), to.addr(), len) {
-                whole if whole == len => ptr::copy_nonoverlapping(from, to, len),
-                piece => copy_pieces(from, to, len, piece),
+            let piece = copy_piece(from.addr(), to.addr(), len);
+            if piece == len {
+                return ptr::copy_nonoverlapping(from, to, len);
+            }
+            for at in (0..len).step_by(piece) {
+                ptr::copy_nonoverlapping(from.add(at), to.add(at), piece.min(len - at));
             }
         }
-    }
-}
-
-/// Copies `len` bytes in pieces.
-///
-/// # Safety
-/// The requirements are those of `copy_nonoverlapping`.
-#[cold]
-unsafe fn copy_pieces(from: *const u8, to: *mut u8, len: usize, piece: usize) {
-    for at in (0..len).step_by(piece) {
-        // SAFETY: the piece lies within the `len` bytes (see `# Safety`).
-        unsafe { ptr::copy_nonoverlapping(from.add(at), to.add(at), piece.min(len - at)) };
     }
 }
 
