@@ -53,6 +53,8 @@ pub const FAR_BURST_PAUSE: u64 = 1000;
 /// Time per KiB of such a burst from which on the line counts as one that takes long: messages of 1 KiB take 100 ns each at
 /// 44 ns from core to core, and 340 at 208 ns.
 pub const FAR_BURST: u64 = 200;
+/// Longest time between two frames of a burst for its sender: some times that of a frame over a line that takes long.
+pub const BURST_GAP: u64 = 16_000;
 /// Shortest frame in bytes of such a burst: messages of 256 and 512 bytes passed at 0.99 and 0.96 of their rate with it. The
 /// frames that follow after [`BURST_FRAMES`] lie in cells, as long ones do: by turns, messages of 1, 2 and 4 KiB passed at
 /// 1.28, 1.45 and 1.27 times the rate through the ring at 33 ns from core to core, and at 1.3, 1.6 and 2.8 times at 180 ns.
@@ -179,7 +181,7 @@ pub const OUTPUT_PAUSE: u64 = 200_000_000;
 
 // ---- Copies in shared memory, in bytes ------------------------------------------------------------------------------
 
-/// Frames from this length on, in bytes, lie beside the ring if all ranks have processors of their own.
+/// Frames from this length on, in bytes, lie beside the ring, also single ones, if all ranks have processors of their own.
 pub const LONG_FRAME: usize = 8 << 10;
 /// Size in bytes of a mail line, one per pair of ranks, of which a word is no frame's: a message of 1 KiB fits in with its
 /// head. By turns, one of 256 bytes took 0.72 and one of 1 KiB 0.85 of the time through the ring at 55 ns from core to

@@ -11,7 +11,6 @@ pub const COPY_ALIGN: usize = 16;
 const PAGE: usize = 4096;
 
 /// Returns how many bytes of a copy from one address to another should go at once.
-#[inline]
 pub fn copy_piece(from: usize, to: usize, len: usize) -> usize {
     let collides = (1..COPY_ALIGN).contains(&(to.wrapping_sub(from) % PAGE));
     match len > COPY_PIECE && collides {
@@ -23,10 +22,16 @@ pub fn copy_piece(from: usize, to: usize, len: usize) -> usize {
 /// Copies between slices of one length.
 #[inline]
 pub(crate) fn copy(from: &[u8], into: &mut [u8]) {
-    let piece = copy_piece(from.as_ptr().addr(), into.as_ptr().addr(), from.len());
-    if piece == from.len() {
-        return into.copy_from_slice(from);
+    match from.len() > COPY_PIECE {
+        true => copy_long(from, into),
+        false => into.copy_from_slice(from),
     }
+}
+
+#[inline(never)]
+fn copy_long(from: &[u8], into: &mut [u8]) {
+    debug_assert_eq!(from.len(), into.len());
+    let piece = copy_piece(from.as_ptr().addr(), into.as_ptr().addr(), from.len());
     for (into, from) in into.chunks_mut(piece).zip(from.chunks(piece)) {
         into.copy_from_slice(from);
     }

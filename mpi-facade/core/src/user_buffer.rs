@@ -16,7 +16,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::{ptr, slice};
-use pombo_kernel::memory::copy_piece;
+use pombo_kernel::memory::{COPY_PIECE, copy_piece};
 use pombo_kernel::{Memory, Sink, Source};
 use pombo_netdrivers::tuning::COMBINED_AHEAD;
 use zerocopy::FromBytes;
@@ -555,14 +555,24 @@ unsafe fn copy<const OVERLAPS: bool>(from: *const u8, to: *mut u8, len: usize) {
         } else if OVERLAPS {
             ptr::copy(from, to, len);
         } else {
-            let piece = copy_piece(from.addr(), to.addr(), len);
-            if piece == len {
-                return ptr::copy_nonoverlapping(from, to, len);
-            }
-            for at in (0..len).step_by(piece) {
-                ptr::copy_nonoverlapping(from.add(at), to.add(at), piece.min(len - at));
+            match len > COPY_PIECE {
+                true => copy_long(from, to, len),
+                false => ptr::copy_nonoverlapping(from, to, len),
             }
         }
+    }
+}
+
+/// Copies `len` bytes, more than none, in pieces where that is quicker.
+///
+/// # Safety
+/// The requirements are those of `copy_nonoverlapping`.
+#[inline(never)]
+unsafe fn copy_long(from: *const u8, to: *mut u8, len: usize) {
+    let piece = copy_piece(from.addr(), to.addr(), len);
+    for at in (0..len).step_by(piece) {
+        // SAFETY: the pieces lie side by side within the `len` bytes (see `# Safety`).
+        unsafe { ptr::copy_nonoverlapping(from.add(at), to.add(at), piece.min(len - at)) };
     }
 }
 

@@ -371,7 +371,10 @@ impl Channel for Shm {
         let connection = self.connections.get_mut(index);
         let connection = connection.ok_or(ChannelError::NoSuchPeer(to))?;
         let len = Part::total(parts);
-        if len >= BURST_FRAME && (len >= LONG_FRAME || self.burst_cells && connection.is_burst()) {
+        if len >= BURST_FRAME
+            && (len >= LONG_FRAME
+                || self.burst_cells && self.wait_policy.spins() && connection.is_burst(self.timing))
+        {
             return self.send_long(to, cookie, parts);
         }
         if connection.closed {
@@ -585,7 +588,12 @@ impl Shm {
         for connection in &mut self.connections {
             connection.reclaim(free);
         }
-        self.connections[to.index()].push_long(free, len, parts)
+        let connection = &mut self.connections[to.index()];
+        let pushed = connection.push_long(free, len, parts)?;
+        if !pushed {
+            connection.end_outburst();
+        }
+        Ok(pushed)
     }
 
     #[cold]

@@ -17,7 +17,7 @@ use super::received_frame::{EventHandler, Frame};
 use super::ring::{Consumer, EXPOSED, LONG, Producer, RingError};
 use super::ring_memory::{MailMemory, RingMemory};
 use super::segment::Segment;
-use crate::tuning::{BURST_FRAMES, FAST_PATHS, PROMPT_LOOKS};
+use crate::tuning::{BURST_FRAMES, FAST_PATHS, LONG_FRAME, PROMPT_LOOKS};
 use crate::wait::clock::{self, LookTiming};
 
 pub(super) struct Connection {
@@ -36,7 +36,9 @@ pub(super) struct Connection {
     is_prompt: bool,
     /// What had been heard of the peer when a burst of frames to it began, and their number.
     outburst: (u64, u32),
-    /// Long frames to the peer and from it. They lie apart, as the fields around are in use all the time; with
+    /// The time of the last frame that went on with a burst, in ticks.
+    last_of_burst: u64,
+    /// The frames that lie in cells, to the peer and from it. They are apart, as the fields around are in use all the time; with
     /// the fast paths alone.
     long: Option<Box<(LongProducer, LongConsumer)>>,
     control: NonNull<Control>,
@@ -104,6 +106,7 @@ impl Connection {
             looks: 0,
             is_prompt: false,
             outburst: (0, 0),
+            last_of_burst: 0,
             long,
             control: NonNull::from(segment.control(connection)),
             acks: [segment.acks(me, connection), segment.acks(connection, me)],
@@ -168,13 +171,27 @@ impl Connection {
 
     /// Returns whether frames follow each other so that the next one, of medium length, lies better in a cell.
     #[inline]
-    pub(super) fn is_burst(&mut self) -> bool {
+    pub(super) fn is_burst(&mut self, timing: LookTiming) -> bool {
         let heard = self.inbound.position().wrapping_add(self.mail.received());
         if heard != self.outburst.0 {
             self.outburst = (heard, 0);
         }
         self.outburst.1 = self.outburst.1.saturating_add(1);
+        if self.outburst.1 <= BURST_FRAMES {
+            return false;
+        }
+        // Frames that come one by one, though none is answered, are better in lines that are in use.
+        let now = clock::ticks();
+        let before = core::mem::replace(&mut self.last_of_burst, now);
+        if now.wrapping_sub(before) > timing.gap {
+            self.outburst.1 = BURST_FRAMES;
+        }
         self.outburst.1 > BURST_FRAMES
+    }
+
+    /// Lets the next frames of a burst go through the ring: no cell is free.
+    pub(super) fn end_outburst(&mut self) {
+        self.outburst.1 = 0;
     }
 
     /// Appends a frame of `len` bytes, which lies in one of this rank's cells; returns false if all are in use.
@@ -369,17 +386,21 @@ impl Connection {
         let long = self.long.as_deref();
         let sent = self.outbound.position();
         let (ring, mail) = (&mut self.inbound, &mut self.mail);
-        mail::take_other(ring, mail, sent, looks, |bytes, flags| match flags {
+        let mut medium = 0;
+        let taken = mail::take_other(ring, mail, sent, looks, |bytes, flags| match flags {
             0 => deliver_apart(peer, bytes, handler),
             // Without the fast paths no rank of the job sends these.
             _ if !FAST_PATHS => {}
             LONG => {
                 if let Some((_, long)) = long {
-                    deliver_long(peer, bytes, long, handler);
+                    let len = deliver_long(peer, bytes, long, handler);
+                    medium = if len < LONG_FRAME { len } else { 0 };
                 }
             }
             _ => deliver_exposed(peer, bytes, control, acks, handler),
-        })
+        });
+        self.inbound.bytes += medium as u64;
+        taken
     }
 }
 
@@ -400,10 +421,20 @@ fn deliver_apart(peer: Peer, frame: &[u8], handler: &mut dyn EventHandler) {
     }
 }
 
-/// Delivers a frame that lies beside the ring. The kernel's short path saves nothing that counts beside such a copy.
+/// Delivers a frame that lies beside the ring, and returns its length.
 #[inline(never)]
-fn deliver_long(peer: Peer, record: &[u8], long: &LongConsumer, handler: &mut dyn EventHandler) {
-    long.take(record, |frame| deliver_apart(peer, frame, handler));
+fn deliver_long(
+    peer: Peer,
+    record: &[u8],
+    long: &LongConsumer,
+    handler: &mut dyn EventHandler,
+) -> usize {
+    let mut len = 0;
+    long.take(record, |frame| {
+        len = frame.len();
+        deliver_apart(peer, frame, handler);
+    });
+    len
 }
 
 /// Delivers a frame whose payload is still with its sender, and acknowledges it.

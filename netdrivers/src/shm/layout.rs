@@ -21,7 +21,7 @@ pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// The same of a machine with the other byte order.
 const FOREIGN_MAGIC: u64 = MAGIC.swap_bytes();
 /// The version of the layout and of everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 17;
+pub(super) const VERSION: u64 = 18;
 
 /// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 128 GiB of the
 /// 128 TiB that a process can address.

@@ -21,7 +21,7 @@ use core::ptr::NonNull;
 use pombo_kernel::memory::{COPY_ALIGN, Part};
 
 use super::layout::{CELL, FEWEST_CELLS, FRAME_LIMIT, LINE, LongCursor};
-use super::ring::{RingError, copy_parts};
+use super::ring::RingError;
 use super::store_choice::{StoreChoice, Stores};
 use super::sync::Ordering;
 use crate::tuning::BURST_FRAME;
@@ -177,7 +177,7 @@ impl LongProducer {
             }
         };
         let are_few = self.unread.len() >= free.most / 2 || free.free.is_empty();
-        are_few || may_be_timed
+        may_be_timed || are_few && self.place_behind(len).is_none()
     }
 
     /// Returns the time, in nanoseconds, if there are times to learn.
@@ -186,7 +186,7 @@ impl LongProducer {
     }
 
     /// Frees the cells of frames that the consumer has read, and learns what a timed one cost. `began` is when the look at
-    /// the line of the consumer's cursor began, if it was not looked at before.
+    /// the line of the consumer's cursor began, if this call is the first to look at it.
     pub(super) fn reclaim(
         &mut self,
         free: &mut FreeCells,
@@ -274,14 +274,14 @@ impl LongProducer {
             len,
         };
         let room = free.cells.frame(place).ok_or(RingError::Corrupt)?;
-        // SAFETY: the bytes lie inside the cell, which is initialised; it is free, as its last consumer has passed it, and
-        // nobody looks at it again before being told of this frame.
+        // SAFETY: the bytes lie inside the cell, which is initialised. The cell is free, as its last consumer has passed it, or
+        // they lie behind those of all frames in it; nobody looks at them before being told of this frame.
         let room = unsafe { core::slice::from_raw_parts_mut(room, len) };
         let began = is_timed.then(wait::now);
         match stores {
             #[cfg(target_arch = "x86_64")]
             Stores::Streamed => super::streaming_copy::stream_parts(parts, room),
-            _ => copy_parts(parts, room),
+            _ => copy_in_order(parts, room),
         }
         self.written = began.map(|began| TimedFrame {
             number: self.sent + 1,
@@ -318,11 +318,21 @@ fn lead(parts: &[Part<'_>], room: usize) -> usize {
     aligned.into_iter().find(|lead| *lead <= room).unwrap_or(0)
 }
 
-/// Number of sizes of frames for which stores are chosen each by itself: what one costs beside its bytes, as until its stores
-/// are done, is more of a short one.
+/// Copies the parts one after the other. Nobody polls a cell, so its first line need not be written last, as in a ring.
+#[inline(always)]
+fn copy_in_order(parts: &[Part<'_>], mut room: &mut [u8]) {
+    for part in parts {
+        let (here, behind) = room.split_at_mut(part.len());
+        part.copy_to(0, here);
+        room = behind;
+    }
+}
+
+/// Number of sizes of frames, for each of which stores are chosen by themselves: that those past the caches are complete
+/// must be waited for, which counts more for a short frame.
 const SIZES: usize = 4;
 
-/// Returns the number of a frame's size: those of up to 1, 2, 4 KiB and so on, beside what the shortest has.
+/// Returns the number of a frame's size: below 2 KiB, 4 KiB, 8 KiB, and from there on.
 fn size_of_frame(len: usize) -> usize {
     ((len / BURST_FRAME).max(1).ilog2() as usize).min(SIZES - 1)
 }
@@ -373,7 +383,7 @@ impl LongConsumer {
         Self { cells, cursor }
     }
 
-    /// Passes the frame that a record describes to `f`, and frees its cell afterwards. The frame is empty if the record
+    /// Passes the frame that a record describes to `f`, and counts it as read afterwards. The frame is empty if the record
     /// is not valid.
     pub(super) fn take(&self, record: &[u8], f: impl FnOnce(&[u8])) {
         let place = Place::parse(record);

@@ -9,11 +9,11 @@
 //! have filled it; a send into a full ring fails. While the receiver is close behind, the sender uses only the
 //! beginning of the ring ([`Shm::disable_ring_restart`]). A long message streams through in frames of up to [`FRAME_LIMIT`]
 //! bytes: the receiver copies out while the sender copies in. If all ranks have processors of their own, frames of 8 KiB
-//! or more lie beside the rings, and those of 1 KiB or more that follow each other without an answer, several in a cell: in
-//! cells of 16 KiB that their sender has for all receivers, three times as much as a processor's second cache holds, but at
-//! most 4 MiB of a rank and 32 MiB in all, and at least 8 cells of each. They, too, occupy memory as far as they were used.
-//! Half of them may hold unread frames to one rank of several, then a send to it fails; a frame that finds none free goes
-//! through the ring.
+//! or more lie beside the rings, and so do those of 1 KiB or more that follow each other without an answer. They are in cells
+//! of 16 KiB, several in one as far as they fit, which their sender has for all receivers: three times as much as a
+//! processor's second cache holds, but at most 4 MiB of a rank and 32 MiB in all, and at least 8 cells of each. The cells,
+//! too, occupy memory as far as they were used. Half of them may hold unread frames to one rank of several, then a send to
+//! it fails; a frame that finds none free goes through the ring.
 //!
 //! A frame of up to 1 KiB to a rank that answers each goes through a mail line instead, a block of 18 cache lines for each
 //! pair, if the ranks have processors of their own: see [`Shm::set_mail`].

@@ -5,7 +5,7 @@
 //! processors, on the size of the caches, and on other load, and it changes within seconds; that of a store past the
 //! caches depends on the memory alone, and so does then the reader's load. So both ways are timed, with what they cost the
 //! reader, and the better one is used. What was found over a short line says nothing of a long one, so each has its own
-//! times: when the line changes, those of before are used at once.
+//! times: soon after the line has changed, those of before are used.
 
 use crate::tuning::{FAR_LINE, LONG_FRAMES_OF_RANK};
 
@@ -56,7 +56,8 @@ const EPOCH: u32 = 64 * TRIAL;
 /// KiB of a trial, of which the last ones are timed: more than can be unread, so that it learns of some.
 const TRIAL: u32 = SETTLING + SETTLING / 2;
 /// KiB that are not timed after a change: a round through the most cells of a rank, as a frame costs more where the one
-/// before it in its cell was written in the other way, or was the first there.
+/// before it in its cell was written in the other way, or was the first there. Frames of other sizes in the same cells,
+/// which have a choice of their own, may be written in the other way all the time.
 const SETTLING: u32 = (LONG_FRAMES_OF_RANK >> 10) as u32;
 /// One frame may be timed in so many KiB, and in those of a trial; a message of equal frames has no multiple of it, so each
 /// of them has its turn.
@@ -161,7 +162,11 @@ impl StoreChoice {
     }
 
     /// Learns how many nanoseconds a frame of `len` bytes cost writer and reader, and whether the reader waited for it.
+    /// A time of a line that is perhaps another one already says nothing of this one.
     pub(super) fn learn(&mut self, stores: Stores, is_awaited: bool, len: usize, nanoseconds: u64) {
+        if self.doubts > 0 {
+            return;
+        }
         let time = nanoseconds.saturating_mul(1 << 20) / len.max(1) as u64;
         let line = &mut self.lines[usize::from(self.is_far)];
         line.times[usize::from(is_awaited)][stores as usize].add(time);
@@ -258,8 +263,12 @@ mod tests {
     fn a_line_of_another_length_has_its_own_times() {
         let (near, far) = ([700, 1300], [5000, 1300]);
         let mut choice = StoreChoice::new();
-        let turn = |choice: &mut StoreChoice, line: u64, times| {
-            (0..DOUBTS).for_each(|_| choice.learn_distance(line));
+        let turn = |choice: &mut StoreChoice, line: u64, times: [u64; 2]| {
+            for _ in 0..DOUBTS {
+                choice.learn_distance(line);
+                let (stores, _) = choice.next(FRAME);
+                choice.learn(stores, false, 16 << 10, times[stores as usize]);
+            }
             streamed(choice, EPOCH, times)
         };
         for _ in 0..3 * MOST_EPOCHS {

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "shm")]
 use crate::tuning::{
-    BURST_PAUSE, FAR_BURST, FAR_BURST_PAUSE, MAIL_INTERVAL, MAIL_PAUSE, TICKS_SAMPLE,
+    BURST_GAP, BURST_PAUSE, FAR_BURST, FAR_BURST_PAUSE, MAIL_INTERVAL, MAIL_PAUSE, TICKS_SAMPLE,
 };
 
 #[cfg(feature = "shm")]
@@ -34,6 +34,8 @@ pub(crate) struct LookTiming {
     pub(crate) far_burst: u64,
     /// For each KiB of a burst over such a line.
     pub(crate) far_kib: u64,
+    /// Between two frames of a burst, at most.
+    pub(crate) gap: u64,
 }
 
 #[cfg(feature = "shm")]
@@ -53,6 +55,7 @@ impl LookTiming {
             burst: of(BURST_PAUSE),
             far_burst: of(FAR_BURST_PAUSE),
             far_kib: of(FAR_BURST),
+            gap: of(BURST_GAP),
         }
     }
 

@@ -29,6 +29,7 @@ fn with_ranks(pause: u64, spins: bool, f: impl FnOnce(&mut Shm, &mut Shm)) {
         poll(rank);
         rank.wait_policy = WaitPolicy::of_ranks(2, if spins { 2 } else { 1 }, None);
         (rank.timing.burst, rank.timing.far_burst) = (pause, pause);
+        rank.timing.gap = FOR_EVER;
     }
     f(&mut sender, &mut receiver);
 }
@@ -161,6 +162,12 @@ fn frames_that_are_answered_need_no_cells() {
             receive_all(sender, 1);
         }
         (0..=BURST).for_each(|_| send(sender, BURST_FRAME));
+        assert_eq!(free(sender), cells - 1);
+        // Those that come one by one are none either.
+        sender.timing.gap = 0;
+        (0..BURST).for_each(|_| send(sender, BURST_FRAME));
+        receive_all(receiver, 2 * BURST + 1);
+        (0..BURST).for_each(|_| send(sender, 2 * BURST_FRAME));
         assert_eq!(free(sender), cells - 1);
     });
 }
