@@ -31,9 +31,16 @@ pub(crate) fn copy(from: &[u8], into: &mut [u8]) {
 #[inline(never)]
 fn copy_long(from: &[u8], into: &mut [u8]) {
     debug_assert_eq!(from.len(), into.len());
-    let piece = copy_piece(from.as_ptr().addr(), into.as_ptr().addr(), from.len());
-    for (into, from) in into.chunks_mut(piece).zip(from.chunks(piece)) {
-        into.copy_from_slice(from);
+    let len = from.len();
+    let piece = copy_piece(from.as_ptr().addr(), into.as_ptr().addr(), len);
+    let mut at = 0;
+    while at < len {
+        let end = len.min(at + piece);
+        // Written so that the compiler sees that nothing here panics.
+        if let (Some(into), Some(from)) = (into.get_mut(at..end), from.get(at..end)) {
+            into.copy_from_slice(from);
+        }
+        at = end;
     }
 }
 
