@@ -18,7 +18,7 @@ use core::ops::Range;
 use core::{ptr, slice};
 use pombo_kernel::memory::{COPY_PIECE, copy_piece};
 use pombo_kernel::{Memory, Sink, Source};
-use pombo_netdrivers::tuning::COMBINED_AHEAD;
+use pombo_netdrivers::tuning::{COMBINED_AHEAD, FAST_PATHS};
 use zerocopy::FromBytes;
 
 /// The address of a message buffer, or `MPI_IN_PLACE`.
@@ -555,7 +555,7 @@ unsafe fn copy<const OVERLAPS: bool>(from: *const u8, to: *mut u8, len: usize) {
         } else if OVERLAPS {
             ptr::copy(from, to, len);
         } else {
-            match len > COPY_PIECE {
+            match FAST_PATHS && len > COPY_PIECE {
                 true => copy_long(from, to, len),
                 false => ptr::copy_nonoverlapping(from, to, len),
             }
