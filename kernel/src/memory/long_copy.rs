@@ -1,8 +1,8 @@
 //! Long copies, which go in pieces where one call would be slow.
 //!
-//! C libraries copy 2 KiB and more by the processor's instruction for that. On AMD's Zen 3 and 4 it copies byte by byte
-//! where the destination lies less than 16 bytes behind the source, seen within their pages: 8 KiB then took 2.3 us in place
-//! of 0.08, and 0.39 in pieces that are copied by other instructions. Elsewhere the instruction is the better way.
+//! C libraries copy 2 KiB and more by the processor's instruction for that. On AMD's Zen 4 it is slow where the
+//! destination lies less than 16 bytes behind the source, seen within their pages: 8 KiB then took 2.3 us in place of 0.08,
+//! and 0.39 in pieces that are copied by other instructions. Elsewhere the instruction is the better way.
 
 /// Size in bytes of such a piece: less than what the instruction is used for.
 pub const COPY_PIECE: usize = 31 * 64;

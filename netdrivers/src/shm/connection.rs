@@ -38,8 +38,8 @@ pub(super) struct Connection {
     outburst: (u64, u32),
     /// The time of the last frame that went on with a burst, in ticks.
     last_of_burst: u64,
-    /// The frames that lie in cells, to the peer and from it. They are apart, as the fields around are in use all the time; with
-    /// the fast paths alone.
+    /// The frames that lie in cells, to the peer and from it. They are apart, as the fields around are in use all the time;
+    /// with the fast paths alone.
     long: Option<Box<(LongProducer, LongConsumer)>>,
     control: NonNull<Control>,
     /// The peer's acknowledgements of memory exposed here, and this rank's acknowledgements of the peer's.
