@@ -17,7 +17,7 @@ use super::received_frame::{EventHandler, Frame};
 use super::ring::{Consumer, EXPOSED, LONG, Producer, RingError};
 use super::ring_memory::{MailMemory, RingMemory};
 use super::segment::Segment;
-use crate::tuning::{BURST_FRAMES, FAST_PATHS, LONG_FRAME, PROMPT_LOOKS};
+use crate::tuning::{BURST_FRAMES, FAST_PATHS, LONG_PAYLOAD, PROMPT_LOOKS};
 use crate::wait::clock::{self, LookTiming};
 
 pub(super) struct Connection {
@@ -394,7 +394,7 @@ impl Connection {
             LONG => {
                 if let Some((_, long)) = long {
                     let len = deliver_long(peer, bytes, long, handler);
-                    medium = if len < LONG_FRAME { len } else { 0 };
+                    medium = if len < LONG_PAYLOAD { len } else { 0 };
                 }
             }
             _ => deliver_exposed(peer, bytes, control, acks, handler),

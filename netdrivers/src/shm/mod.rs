@@ -8,7 +8,7 @@
 //! without system calls. There is a ring for each ordered pair of ranks: 64 KiB, which occupy memory as far as frames
 //! have filled it; a send into a full ring fails. While the receiver is close behind, the sender uses only the
 //! beginning of the ring ([`Shm::disable_ring_restart`]). A long message streams through in frames of up to [`FRAME_LIMIT`]
-//! bytes: the receiver copies out while the sender copies in. If all ranks have processors of their own, frames of 8 KiB
+//! bytes: the receiver copies out while the sender copies in. If all ranks have processors of their own, frames of 5 KiB
 //! or more lie beside the rings, and so do those of 1 KiB or more that follow each other without an answer. They are in cells
 //! of 16 KiB, several in one as far as they fit, which their sender has for all receivers: three times as much as a
 //! processor's second cache holds, but at most 4 MiB of a rank and 32 MiB in all, and at least 8 cells of each. The cells,

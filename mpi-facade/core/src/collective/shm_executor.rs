@@ -8,7 +8,7 @@ use pombo_collective::{Buffer, Executor, Piece};
 use pombo_kernel::memory::Part;
 use pombo_kernel::{Peer, Sink, Source};
 use pombo_netdrivers::shm::collective::{BoardGroup, Unavailable};
-use pombo_netdrivers::tuning::LONG_FRAME;
+use pombo_netdrivers::tuning::LONG_PAYLOAD;
 
 /// One operation's state, borrowed while it is polled.
 pub(super) struct ShmExecutor<'a> {
@@ -168,7 +168,7 @@ impl Executor for ShmExecutor<'_> {
             }
         };
         if piece.buffer != Buffer::Work {
-            if len >= LONG_FRAME {
+            if len >= LONG_PAYLOAD {
                 if !self.write(piece, len)? {
                     return Ok(false);
                 }

@@ -26,7 +26,7 @@ variables! {
     SHM_BURST_PAUSE: Values::SWITCH, default "1",
         "0: a rank that has caught up with a burst of messages looks for the next one at once";
     SHM_BURST_CELLS: Values::SWITCH, default "1",
-        "0: messages of 1 to 8 KiB that follow each other without an answer go through the ring, as single ones do";
+        "0: messages of 1 to 5 KiB that follow each other without an answer go through the ring, as single ones do";
     EARLY_DATA: Values::SWITCH, default "1",
         "0: no data of an announced message leave before the receiver asks for them";
     SITES: SITE_LIST, default "hosts",
