@@ -182,8 +182,8 @@ pub const OUTPUT_PAUSE: u64 = 200_000_000;
 // ---- Copies in shared memory, in bytes ------------------------------------------------------------------------------
 
 /// Frames from this length on, in bytes, lie beside the ring, also single ones, if all ranks have processors of their own. By
-/// turns, messages of 4 and 6 KiB took 1.18 and 0.83 of the time through the ring at 30 ns from core to core, and 0.97 and
-/// 0.82 at 200 ns.
+/// turns, messages of 4 and 6 KiB took 1.18 and 0.83 of the time through the ring at 30 ns from core to core, and in few turns
+/// 0.97 and 0.82 at 200 ns.
 pub const LONG_FRAME: usize = 5 << 10;
 /// Payloads of boards from this length on, in bytes, are stored as long frames are; shorter frames than this tell how fast a
 /// burst comes.
