@@ -23,7 +23,7 @@ use pombo_kernel::memory::{COPY_ALIGN, Part};
 use super::layout::{CELL, FEWEST_CELLS, FRAME_LIMIT, LINE, LongCursor};
 use super::ring::RingError;
 use super::store_choice::{StoreChoice, Stores};
-use super::sync::Ordering;
+use super::sync::{Ordering, fence};
 use crate::tuning::BURST_FRAME;
 use crate::wait;
 
@@ -277,7 +277,7 @@ impl LongProducer {
         // SAFETY: the bytes lie inside the cell, which is initialised. The cell is free, as its last consumer has passed it, or
         // they lie behind those of all frames in it; nobody looks at them before being told of this frame.
         let room = unsafe { core::slice::from_raw_parts_mut(room, len) };
-        let began = is_timed.then(wait::now);
+        let began = is_timed.then(after_stores);
         match stores {
             #[cfg(target_arch = "x86_64")]
             Stores::Streamed => super::streaming_copy::stream_parts(parts, room),
@@ -288,7 +288,7 @@ impl LongProducer {
             len,
             stores,
             began,
-            ended: wait::now(),
+            ended: after_stores(),
             is_awaited: self.read == self.sent,
         });
         Ok(Some(place))
@@ -326,6 +326,13 @@ fn copy_in_order(parts: &[Part<'_>], mut room: &mut [u8]) {
         part.copy_to(0, here);
         room = behind;
     }
+}
+
+/// Returns the time, in nanoseconds, when all stores of before have reached the cache: a medium frame is written long before
+/// they have.
+fn after_stores() -> u64 {
+    fence(Ordering::SeqCst);
+    wait::now()
 }
 
 /// Number of sizes of frames, for each of which stores are chosen by themselves: that those past the caches are complete

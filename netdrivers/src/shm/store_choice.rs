@@ -67,8 +67,9 @@ const TRIAL_INTERVAL: u32 = 113;
 const MEMORY: u64 = 16;
 /// How many of them are kept when a trial begins.
 const KEPT: u64 = 4;
-/// Number of times of the line, one after the other, that it takes for another distance: a single one may be interrupted.
-const DOUBTS: u32 = 3;
+/// Number of times of the line, one after the other, that it takes for another distance. A single one may be interrupted, and
+/// one in forty finds a line already there that the reader has written: sometimes three of them in a row.
+const DOUBTS: u32 = 6;
 /// The sum of the shares of frames of both kinds.
 const WHOLE: u64 = 256;
 /// The most epochs from one trial to the next.
