@@ -59,7 +59,10 @@ pub const BURST_GAP: u64 = 16_000;
 /// frames that follow after [`BURST_FRAMES`] lie in cells, as long ones do: by turns, messages of 1, 2 and 4 KiB passed at
 /// 1.28, 1.45 and 1.27 times the rate through the ring at 33 ns from core to core, and at 1.3, 1.6 and 2.8 times at 180 ns.
 pub const BURST_FRAME: usize = 1 << 10;
-/// Number of such frames, without one of the other side in between, that are a burst: more than those of a message of 64 KiB.
+/// Frames in cells that are shorter than this, in bytes, tell how fast a burst comes, as those in the ring do.
+pub const MEDIUM_FRAME: usize = 8 << 10;
+/// Number of frames from [`BURST_FRAME`] bytes on, without one of the other side in between, that are a burst: more than those
+/// of a message of 64 KiB.
 pub const BURST_FRAMES: u32 = 6;
 /// Time for which a rank compares its clocks at the start.
 pub const TICKS_SAMPLE: u64 = 20_000;
@@ -185,8 +188,7 @@ pub const OUTPUT_PAUSE: u64 = 200_000_000;
 /// turns, messages of 4 and 6 KiB took 1.18 and 0.83 of the time through the ring at 30 ns from core to core, and in few turns
 /// 0.97 and 0.82 at 200 ns.
 pub const LONG_FRAME: usize = 5 << 10;
-/// Payloads of boards from this length on, in bytes, are stored as long frames are; shorter frames than this tell how fast a
-/// burst comes.
+/// Payloads of boards from this length on, in bytes, are stored as long frames are.
 pub const LONG_PAYLOAD: usize = 8 << 10;
 /// Size in bytes of a mail line, one per pair of ranks, of which a word is no frame's: a message of 1 KiB fits in with its
 /// head. By turns, one of 256 bytes took 0.72 and one of 1 KiB 0.85 of the time through the ring at 55 ns from core to

@@ -591,7 +591,7 @@ impl Shm {
         let connection = &mut self.connections[to.index()];
         let pushed = connection.push_long(free, len, parts)?;
         if !pushed {
-            connection.end_outburst();
+            connection.outbound_burst.end();
         }
         Ok(pushed)
     }

@@ -7,6 +7,7 @@ use pombo_kernel::memory::Part;
 use alloc::boxed::Box;
 use core::ptr::NonNull;
 
+use super::burst::{BurstPauses, OutboundBurst};
 use super::cma::RemoteBuffer;
 use super::event_count::EventCount;
 use super::layout::Control;
@@ -17,7 +18,7 @@ use super::received_frame::{EventHandler, Frame};
 use super::ring::{Consumer, EXPOSED, LONG, Producer, RingError};
 use super::ring_memory::{MailMemory, RingMemory};
 use super::segment::Segment;
-use crate::tuning::{BURST_FRAMES, FAST_PATHS, LONG_PAYLOAD, PROMPT_LOOKS};
+use crate::tuning::{BURST_FRAMES, FAST_PATHS, MEDIUM_FRAME, PROMPT_LOOKS};
 use crate::wait::clock::{self, LookTiming};
 
 pub(super) struct Connection {
@@ -26,18 +27,12 @@ pub(super) struct Connection {
     pub(super) mail: Mail<MailMemory>,
     /// The time of the next look for a mail, in ticks; 0 if there was one at the last look.
     next_look: u64,
-    /// The time of the next look at the ring, in ticks; 0: at once.
-    next_poll: u64,
-    /// When the last pause after a burst began, in ticks, and the bytes that had arrived by then.
-    last_pause: (u64, u64),
+    pauses: BurstPauses,
     /// Number of looks for the answer to the last mail.
     looks: u32,
     /// The last answer came soon.
     is_prompt: bool,
-    /// What had been heard of the peer when a burst of frames to it began, and their number.
-    outburst: (u64, u32),
-    /// The time of the last frame that went on with a burst, in ticks.
-    last_of_burst: u64,
+    pub(super) outbound_burst: OutboundBurst,
     /// The frames that lie in cells, to the peer and from it. They are apart, as the fields around are in use all the time;
     /// with the fast paths alone.
     long: Option<Box<(LongProducer, LongConsumer)>>,
@@ -101,12 +96,10 @@ impl Connection {
             // The lower rank has the token first, and of its own line everybody.
             mail: Mail::new(mail, me <= connection),
             next_look: 0,
-            next_poll: 0,
-            last_pause: (0, 0),
+            pauses: BurstPauses::default(),
             looks: 0,
             is_prompt: false,
-            outburst: (0, 0),
-            last_of_burst: 0,
+            outbound_burst: OutboundBurst::default(),
             long,
             control: NonNull::from(segment.control(connection)),
             acks: [segment.acks(me, connection), segment.acks(connection, me)],
@@ -152,7 +145,7 @@ impl Connection {
     #[inline(always)]
     fn end_burst(&mut self) {
         self.inbound.burst = 0;
-        self.next_poll = 0;
+        self.pauses.end();
     }
 
     /// Writes a mail, and lets the peer read it before it looks for the answer.
@@ -173,25 +166,7 @@ impl Connection {
     #[inline]
     pub(super) fn is_burst(&mut self, timing: LookTiming) -> bool {
         let heard = self.inbound.position().wrapping_add(self.mail.received());
-        if heard != self.outburst.0 {
-            self.outburst = (heard, 0);
-        }
-        self.outburst.1 = self.outburst.1.saturating_add(1);
-        if self.outburst.1 <= BURST_FRAMES {
-            return false;
-        }
-        // Frames that come one by one, though none is answered, are better in lines that are in use.
-        let now = clock::ticks();
-        let before = core::mem::replace(&mut self.last_of_burst, now);
-        if now.wrapping_sub(before) > timing.gap {
-            self.outburst.1 = BURST_FRAMES;
-        }
-        self.outburst.1 > BURST_FRAMES
-    }
-
-    /// Lets the next frames of a burst go through the ring: no cell is free.
-    pub(super) fn end_outburst(&mut self) {
-        self.outburst.1 = 0;
+        self.outbound_burst.goes_on(heard, timing)
     }
 
     /// Appends a frame of `len` bytes, which lies in one of this rank's cells; returns false if all are in use.
@@ -278,21 +253,8 @@ impl Connection {
             self.next_look = 0;
             return true;
         }
-        let looks = !self.lets_write(timing);
+        let looks = !self.pauses.is_on(timing);
         (self.ending && !self.reported) || looks && self.inbound.has_next()
-    }
-
-    /// Returns whether this side does not look at the ring yet, so that the peer writes on undisturbed.
-    #[inline(always)]
-    fn lets_write(&mut self, timing: LookTiming) -> bool {
-        if !FAST_PATHS || self.next_poll == 0 {
-            return false;
-        }
-        let waits = !clock::is_due(self.next_poll, clock::ticks(), timing.far_burst);
-        if !waits {
-            self.next_poll = 0;
-        }
-        waits
     }
 
     /// Notes that the ring was empty. After a burst the next look is later, once: further looks are as frequent as ever,
@@ -301,10 +263,7 @@ impl Connection {
     fn found_nothing(&mut self, timing: LookTiming) {
         if FAST_PATHS && timing.burst > 0 && self.inbound.burst >= BURST_FRAMES {
             self.inbound.burst = BURST_FRAMES - 1;
-            let (now, bytes) = (clock::ticks(), self.inbound.bytes);
-            let (then, before) = core::mem::replace(&mut self.last_pause, (now, bytes));
-            let pause = timing.burst_pause(now.saturating_sub(then), bytes - before);
-            self.next_poll = now + pause;
+            self.pauses.begin(self.inbound.bytes, timing);
         }
     }
 
@@ -336,7 +295,7 @@ impl Connection {
         handler: &mut H,
     ) -> Served {
         let (peer, mut frames) = (self.name, 0);
-        if self.lets_write(timing) {
+        if self.pauses.is_on(timing) {
             let lost = false;
             return Served { frames, lost };
         }
@@ -394,7 +353,7 @@ impl Connection {
             LONG => {
                 if let Some((_, long)) = long {
                     let len = deliver_long(peer, bytes, long, handler);
-                    medium = if len < LONG_PAYLOAD { len } else { 0 };
+                    medium = if len < MEDIUM_FRAME { len } else { 0 };
                 }
             }
             _ => deliver_exposed(peer, bytes, control, acks, handler),

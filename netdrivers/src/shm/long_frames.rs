@@ -21,7 +21,7 @@ use core::ptr::NonNull;
 use pombo_kernel::memory::{COPY_ALIGN, Part};
 
 use super::layout::{CELL, FEWEST_CELLS, FRAME_LIMIT, LINE, LongCursor};
-use super::ring::RingError;
+use super::ring::{RingError, copy_in_order};
 use super::store_choice::{StoreChoice, Stores};
 use super::sync::{Ordering, fence};
 use crate::tuning::BURST_FRAME;
@@ -281,6 +281,7 @@ impl LongProducer {
         match stores {
             #[cfg(target_arch = "x86_64")]
             Stores::Streamed => super::streaming_copy::stream_parts(parts, room),
+            // Nobody polls a cell, so its first line need not be written last, as in a ring.
             _ => copy_in_order(parts, room),
         }
         self.written = began.map(|began| TimedFrame {
@@ -316,16 +317,6 @@ fn lead(parts: &[Part<'_>], room: usize) -> usize {
     let head = parts.split_last().map_or(0, |(_, head)| Part::total(head));
     let aligned = [LINE, COPY_ALIGN].map(|to| head.next_multiple_of(to) - head);
     aligned.into_iter().find(|lead| *lead <= room).unwrap_or(0)
-}
-
-/// Copies the parts one after the other. Nobody polls a cell, so its first line need not be written last, as in a ring.
-#[inline(always)]
-fn copy_in_order(parts: &[Part<'_>], mut room: &mut [u8]) {
-    for part in parts {
-        let (here, behind) = room.split_at_mut(part.len());
-        part.copy_to(0, here);
-        room = behind;
-    }
 }
 
 /// Returns the time, in nanoseconds, when all stores of before have reached the cache: a medium frame is written long before

@@ -36,6 +36,7 @@
 
 mod bootstrap;
 mod bootstrap_socket;
+mod burst;
 mod cache;
 mod channel;
 mod cma;

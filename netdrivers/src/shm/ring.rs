@@ -626,10 +626,15 @@ pub(super) fn copy_parts(parts: &[Part<'_>], room: &mut [u8]) {
         payload.copy_to(0, back);
         return;
     }
-    let mut at = 0;
+    copy_in_order(parts, room);
+}
+
+/// Copies the parts one after the other into `room`, which has their total length.
+#[inline(always)]
+pub(super) fn copy_in_order(parts: &[Part<'_>], mut room: &mut [u8]) {
     for part in parts {
-        let end = at + part.len();
-        part.copy_to(0, &mut room[at..end]);
-        at = end;
+        let (here, behind) = room.split_at_mut(part.len());
+        part.copy_to(0, here);
+        room = behind;
     }
 }

@@ -5,7 +5,7 @@ use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
 use crate::shm::{Segment, Shm};
-use crate::tuning::{BURST_FRAME, BURST_FRAMES, LONG_FRAME, LONG_PAYLOAD};
+use crate::tuning::{BURST_FRAME, BURST_FRAMES, LONG_FRAME, MEDIUM_FRAME};
 use crate::wait::WaitPolicy;
 
 /// Number of frames of a burst.
@@ -89,7 +89,7 @@ fn a_pause_ends() {
 /// The bytes of long frames are elsewhere: they tell nothing of the line.
 #[test]
 fn the_pause_is_short_where_bytes_come_fast() {
-    for (len, found) in [(BURST_FRAME, 1), (LONG_PAYLOAD, 0)] {
+    for (len, found) in [(BURST_FRAME, 1), (MEDIUM_FRAME, 0)] {
         with_ranks(FOR_EVER, true, |sender, receiver| {
             // However long they take, these bytes come fast.
             (receiver.timing.burst, receiver.timing.far_kib) = (1, u64::MAX);
