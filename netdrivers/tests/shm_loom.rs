@@ -1,5 +1,6 @@
-//! Every interleaving, within bounds, of the two sides of a ring, of a mail line beside it, of offers and their answers, of the boards of a group, and of falling asleep and
-//! waking: the driver's own source, with a model checker's atomics in place of the machine's.
+//! Every interleaving, within bounds, of the two sides of a ring, of a mail line beside it, of offers and their answers, of
+//! the boards of a group, and of falling asleep and waking: the driver's own source, with a model checker's atomics in place
+//! of the machine's.
 //!
 //! The model has real fences on both sides of an event count. The driver prefers `membarrier`, which is a real fence in every
 //! process for the sleeper's, so it allows nothing more.
