@@ -72,7 +72,7 @@ impl BurstPauses {
         self.end = now + pause;
     }
 
-    /// Ends the pause.
+    /// Lets the next look be at once: this side has sent something, which may be answered.
     #[inline(always)]
     pub(super) fn end(&mut self) {
         self.end = 0;
