@@ -29,10 +29,11 @@ pub const QUOTA_YIELDS: u32 = 50;
 /// Number of times that one poll without a pause checks the rings of known peers: together some hundred nanoseconds.
 pub const LOOKS_PER_POLL: u32 = 64;
 /// Time from a rank's own mail to its first look for the answer: longer than the peer has the line before it answers at
-/// once. A look meanwhile takes the line back, for which the answer then waits. By turns, at 27 ns from core to core, 8
-/// bytes took 122 ns at a pause of 80, 120 at 96, 89 at 104, 92 at 112, 97 at 128 and 113 at 160; at 200 ns from core to
-/// core 143 to 167. A pause that each rank found by trial took 100 and 151: its trials cost more than they gained.
-pub const MAIL_PAUSE: u64 = 112;
+/// once. A look meanwhile takes the line back, for which the answer then waits. By turns, at 30 ns from core to core, 8
+/// bytes took 70, 69, 73, 77 and 83 ns at a pause of 76, 80, 88, 96 and 104, and 64 bytes 82, 78, 80, 81 and 88; in few
+/// turns at 180 ns 8 bytes took 174, 180, 170, 138 and 144. A pause that each rank found by trial was worse than the best
+/// one: its trials cost more than they gained.
+pub const MAIL_PAUSE: u64 = 96;
 /// Time between two looks for a mail.
 pub const MAIL_INTERVAL: u64 = 24;
 /// Number of looks up to which an answer came soon: then each look for the next one prefetches all of it. Over a line that

@@ -53,8 +53,10 @@ fn direct_receives_return_credit() {
         let sent = ranks[0].isend(Peer(1), tagged(1), Bytes(payload(id, 64)));
         let sent = sent.map_err(Error::from).expect("the credit is back");
         let mut into = Bytes(vec![0; 64]);
-        let received = ranks[1].recv_direct(&wanted(Some(0), Some(1)), &mut into, 1);
-        let received = received.expect("no loss").expect("it has arrived");
+        let mut received = None;
+        let polled = ranks[1].recv_direct(&wanted(Some(0), Some(1)), &mut into, 1, &mut received);
+        polled.expect("no loss");
+        let received = received.expect("it has arrived");
         assert_eq!((received.outcome, into.0), (Ok(64), payload(id, 64)));
         settle(&mut ranks);
         assert_eq!(ranks[0].outcome(sent), Ok(64));
@@ -70,23 +72,26 @@ fn receives_in_place_of_a_posted_one() {
     let mut into = Bytes(vec![0; 64]);
     for id in 0..100 {
         let sent = ranks[0].put(1, 1, &payload(id, 64));
-        let received = ranks[1].recv_instead(posted, &mut into, 1);
-        let received = received.expect("no loss").expect("it has arrived");
+        let mut received = None;
+        let polled = ranks[1].recv_instead(posted, &mut into, 1, &mut received);
+        polled.expect("no loss");
+        let received = received.expect("it has arrived");
         assert_eq!((received.outcome, &into.0), (Ok(64), &payload(id, 64)));
         settle(&mut ranks);
         assert_eq!(ranks[0].outcome(sent), Ok(64));
     }
     // What does not match goes to the queues, and so does all that arrives once the receive has its message.
     let other = ranks[0].put(1, 2, &payload(100, 8));
-    let received = ranks[1].recv_instead(posted, &mut into, 1);
-    assert!(received.expect("no loss").is_none());
+    let mut received = None;
+    let polled = ranks[1].recv_instead(posted, &mut into, 1, &mut received);
+    assert!(polled.is_ok() && received.is_none());
     let unmatched = ranks[1].post(Some(0), Some(2), 64);
     assert_eq!(ranks[1].bytes(unmatched), payload(100, 8));
     settle(&mut ranks);
     let last = ranks[0].put(1, 1, &payload(101, 8));
     settle(&mut ranks);
-    let received = ranks[1].recv_instead(posted, &mut into, 1);
-    assert!(received.expect("no loss").is_none());
+    let polled = ranks[1].recv_instead(posted, &mut into, 1, &mut received);
+    assert!(polled.is_ok() && received.is_none());
     assert_eq!(into.0, payload(99, 64));
     assert_eq!(ranks[1].bytes(posted), payload(101, 8));
     assert_eq!(ranks[0].outcome(other), Ok(8));

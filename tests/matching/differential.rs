@@ -195,8 +195,10 @@ impl<C: Config> World<C> {
         let mut into = Bytes(vec![0; room]);
         if self.is_direct {
             let lengths = rank.lengths();
-            let received = rank.recv_direct(&pattern, &mut into, 1);
-            if let Some(received) = received.expect("the channel does not break") {
+            let mut received = None;
+            let polled = rank.recv_direct(&pattern, &mut into, 1, &mut received);
+            polled.expect("the channel does not break");
+            if let Some(received) = received {
                 let number = received.envelope.header().number.get();
                 self.seen
                     .push((what, Some(number), received.outcome, into.0));

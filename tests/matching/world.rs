@@ -178,9 +178,10 @@ impl<L: Channel, C: Config> World<L, C> {
     fn receive_directly(&mut self, at: u16, pattern: Select, room: usize) -> bool {
         let mut into = Bytes(vec![0; room]);
         let rank = &mut self.ranks[usize::from(at)];
-        let received = rank.recv_direct(&pattern, &mut into, 1);
-        let Some(Received { envelope, outcome }) = received.expect("the channel does not break")
-        else {
+        let mut received = None;
+        let polled = rank.recv_direct(&pattern, &mut into, 1, &mut received);
+        polled.expect("the channel does not break");
+        let Some(Received { envelope, outcome }) = received else {
             return false;
         };
         let id = self.check_message(at, &into.0, &envelope, outcome);

@@ -33,7 +33,8 @@ pub(super) struct DirectReceive<'a, H: Header, C: Config, B, S> {
     into: &'a mut S,
     /// Nothing has reached the queues, nor the buffer.
     pub(super) is_open: bool,
-    pub(super) received: Option<Received<H, C>>,
+    pub(super) has_received: bool,
+    received: &'a mut Option<Received<H, C>>,
 }
 
 impl<'a, H: Header, C: Config, B: BufferAccess, S: Sink> DirectReceive<'a, H, C, B, S> {
@@ -43,6 +44,7 @@ impl<'a, H: Header, C: Config, B: BufferAccess, S: Sink> DirectReceive<'a, H, C,
         buffers: &'a mut B,
         pattern: &'a H::Pattern,
         into: &'a mut S,
+        received: &'a mut Option<Received<H, C>>,
     ) -> Self {
         Self {
             state,
@@ -50,7 +52,8 @@ impl<'a, H: Header, C: Config, B: BufferAccess, S: Sink> DirectReceive<'a, H, C,
             pattern,
             into,
             is_open: true,
-            received: None,
+            has_received: false,
+            received,
         }
     }
 
@@ -80,7 +83,8 @@ impl<'a, H: Header, C: Config, B: BufferAccess, S: Sink> DirectReceive<'a, H, C,
             true => Err(Error::Truncated { sent: len, room }),
             false => Ok(stored),
         };
-        self.received = Some(Received { envelope, outcome });
+        self.has_received = true;
+        *self.received = Some(Received { envelope, outcome });
         Some(())
     }
 

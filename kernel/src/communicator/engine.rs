@@ -158,18 +158,20 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         Ok(ticket)
     }
 
-    /// Receives a message that arrives while the queues are empty, straight into the buffer. Returns `None` when
-    /// anything else has arrived, after `polls` polls, or if the queues are in use: then the receive is to be posted.
+    /// Receives a message that arrives while the queues are empty, straight into the buffer. Leaves `received` as
+    /// it is when anything else has arrived, after `polls` polls, or if the queues are in use: then the receive is to be
+    /// posted.
     #[inline(always)]
     pub(super) fn recv_direct(
         &mut self,
         pattern: &H::Pattern,
         into: &mut impl Sink,
         polls: u32,
-    ) -> Result<Option<Received<H, C>>, Error> {
+        received: &mut Option<Received<H, C>>,
+    ) -> Result<(), Error> {
         match self.state.allows_direct_receive(pattern) {
-            true => self.poll_direct(pattern, into, polls),
-            false => Ok(None),
+            true => self.poll_direct(pattern, into, polls, received),
+            false => Ok(()),
         }
     }
 
@@ -180,34 +182,36 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         posted: Ticket,
         into: &mut impl Sink,
         polls: u32,
-    ) -> Result<Option<Received<H, C>>, Error> {
+        received: &mut Option<Received<H, C>>,
+    ) -> Result<(), Error> {
         match self.state.posted_pattern(posted) {
             Some(pattern) if self.state.knows_all_receives() => {
-                self.poll_direct(&pattern, into, polls)
+                self.poll_direct(&pattern, into, polls, received)
             }
-            _ => Ok(None),
+            _ => Ok(()),
         }
     }
 
+    /// The envelope is written in place: it would be moved in other pieces than it was written in, which the processor
+    /// does not forward from its stores.
     #[inline(always)]
     fn poll_direct(
         &mut self,
         pattern: &H::Pattern,
         into: &mut impl Sink,
         polls: u32,
-    ) -> Result<Option<Received<H, C>>, Error> {
+        received: &mut Option<Received<H, C>>,
+    ) -> Result<(), Error> {
         for idle in 0..polls {
             let (state, buffers) = (&mut *self.state, &mut *self.buffers);
-            let mut receive = DirectReceive::new(state, buffers, pattern, into);
+            let mut receive = DirectReceive::new(state, buffers, pattern, into, received);
             let polled = self.mux.poll(self.channel, &mut receive);
-            let DirectReceive {
-                is_open, received, ..
-            } = receive;
-            if received.is_some() {
+            let (is_open, has_received) = (receive.is_open, receive.has_received);
+            if has_received {
                 // The message is in the buffer: the next call that makes progress reports a broken channel.
                 self.flush_lazily();
                 let _ = self.mux.flush_others(self.channel);
-                return Ok(received);
+                return Ok(());
             }
             polled?;
             let left = self.flush()? || self.mux.flush_others(self.channel)?;
@@ -218,7 +222,7 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
                 self.channel.wait(idle)?;
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Waits if the last round made no progress, until the deadline at the latest.

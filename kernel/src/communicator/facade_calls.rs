@@ -32,8 +32,8 @@ pub trait PointToPointExt: PointToPoint {
         self.engine().try_inject(to, header, message)
     }
 
-    /// Receives a message that arrives while the queues are empty: nothing is posted and nothing is lent. Returns `None`
-    /// if they are not, when anything else has arrived, or after `polls` polls: then use [`PointToPoint::irecv`].
+    /// Receives a message that arrives while the queues are empty: nothing is posted and nothing is lent. Leaves `received`
+    /// as it is if they are not, when anything else has arrived, or after `polls` polls: then use [`PointToPoint::irecv`].
     ///
     /// # Errors
     /// [`Error::Channel`].
@@ -43,14 +43,15 @@ pub trait PointToPointExt: PointToPoint {
         pattern: &<Self::Header as Header>::Pattern,
         into: &mut impl Sink,
         polls: u32,
-    ) -> Result<Option<Received<Self::Header, Self::Config>>, Error> {
-        self.engine().recv_direct(pattern, into, polls)
+        received: &mut Option<Received<Self::Header, Self::Config>>,
+    ) -> Result<(), Error> {
+        self.engine().recv_direct(pattern, into, polls, received)
     }
 
     /// Receives the message that would match the posted receive of this ticket, if it arrives next, into another buffer;
     /// the receive stays posted. It is for a caller with buffers of one kind, to which all receives belong that the
-    /// message could match. Returns `None` if the receive has matched, when anything else has arrived, or after `polls`
-    /// polls.
+    /// message could match. Leaves `received` as it is if the receive has matched, when anything else has arrived, or after
+    /// `polls` polls.
     ///
     /// # Errors
     /// [`Error::Channel`].
@@ -60,8 +61,9 @@ pub trait PointToPointExt: PointToPoint {
         posted: Ticket,
         into: &mut impl Sink,
         polls: u32,
-    ) -> Result<Option<Received<Self::Header, Self::Config>>, Error> {
-        self.engine().recv_instead(posted, into, polls)
+        received: &mut Option<Received<Self::Header, Self::Config>>,
+    ) -> Result<(), Error> {
+        self.engine().recv_instead(posted, into, polls, received)
     }
 
     /// Posts a receive as [`PointToPoint::irecv`], inlined into callers that post many.

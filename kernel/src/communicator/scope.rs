@@ -130,10 +130,10 @@ impl<'buf, H: Header, L: Channel, C: Config, W: PortMux<L>> Scope<'_, 'buf, H, L
         deadline: Option<u64>,
     ) -> Result<Envelope<H, C>, Error> {
         if deadline.is_none() {
-            let direct = self
-                .engine()
-                .recv_direct(&pattern, &mut &mut *bytes, u32::MAX)?;
-            if let Some(Received { envelope, outcome }) = direct {
+            let (into, mut received) = (&mut &mut *bytes, None);
+            self.engine()
+                .recv_direct(&pattern, into, u32::MAX, &mut received)?;
+            if let Some(Received { envelope, outcome }) = received {
                 return outcome.map(|_| envelope);
             }
         }

@@ -369,7 +369,8 @@ impl<L: Channel, B: Buffers, C: Config> System<L, B, C> {
             };
             let mut letters = self.endpoint.port::<LETTERS>();
             let before = letters.lengths().expected;
-            let received = letters.recv_instead(receive, into, NO_SLEEP)?;
+            let mut received = None;
+            letters.recv_instead(receive, into, NO_SLEEP, &mut received)?;
             self.has_news = true;
             // What has found a posted receive meanwhile is looked for before the next round.
             if letters.lengths().expected != before {

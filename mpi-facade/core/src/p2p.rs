@@ -181,9 +181,13 @@ fn receive_in(
         return Ok(());
     };
     if !world.makes_progress_outside() {
-        let received = world.kernel.receive_now(&pattern, &mut region);
-        if let Some(received) = received.map_err(CommError::on(comm))? {
-            return request::end_received(world, &received, status);
+        let mut received = None;
+        let polled = world
+            .kernel
+            .receive_now(&pattern, &mut region, &mut received);
+        polled.map_err(CommError::on(comm))?;
+        if let Some(received) = &received {
+            return request::end_received(world, received, status);
         }
     }
     Posted::receive(world, pattern, region, comm)

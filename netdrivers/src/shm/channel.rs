@@ -44,6 +44,8 @@ pub struct Shm {
     active: Vec<u16>,
     /// The index in `active` at which the next poll starts.
     next_active: usize,
+    /// The peer whose answer to a mail the last wait has found.
+    answered_by: Option<u16>,
     /// The peers that ever sent, as bits.
     senders: [u64; MAX_RANKS / 64],
     /// Peers that had no room since this rank last slept.
@@ -120,6 +122,7 @@ impl Shm {
             connections: connections.collect(),
             active: Vec::with_capacity(ranks),
             next_active: 0,
+            answered_by: None,
             senders: [0; MAX_RANKS / 64],
             blocked: Vec::with_capacity(ranks),
             idle_polls: 0,
@@ -436,6 +439,13 @@ impl Channel for Shm {
 impl Shm {
     #[inline(always)]
     fn poll_connections(&mut self, handler: &mut impl EventHandler) -> Result<bool, ChannelError> {
+        if FAST_PATHS
+            && let Some(rank) = self.answered_by.take()
+            && self.connections[usize::from(rank)].take_answer(handler)
+        {
+            self.invitations += 1;
+            return Ok(true);
+        }
         if self.members.has_changed() {
             self.refresh_membership();
         }
@@ -495,6 +505,10 @@ impl Shm {
         for _ in 0..LOOKS_PER_POLL {
             for rank in &self.active {
                 let connection = &mut self.connections[usize::from(*rank)];
+                if connection.has_answer_now(self.timing) {
+                    self.answered_by = Some(*rank);
+                    return;
+                }
                 if connection.has_pending_now(self.timing) {
                     return;
                 }

@@ -245,16 +245,31 @@ impl Connection {
             || (self.mail.is_open() && self.mail.has_next())
     }
 
-    /// Returns whether serving the peer would find anything now. It looks only for an answer to a mail, when that is due:
-    /// [`Connection::serve`] finds the others.
+    /// Returns whether the answer to a mail is there, if it is time to look for it.
+    #[inline(always)]
+    pub(super) fn has_answer_now(&mut self, timing: LookTiming) -> bool {
+        let is_there = self.mail.is_on_trial() && self.is_due(timing) && self.mail.has_next();
+        if is_there {
+            self.next_look = 0;
+        }
+        is_there
+    }
+
+    /// Returns whether serving the peer would find anything but an answer now.
     #[inline(always)]
     pub(super) fn has_pending_now(&mut self, timing: LookTiming) -> bool {
-        if self.mail.is_on_trial() && self.is_due(timing) && self.mail.has_next() {
-            self.next_look = 0;
-            return true;
-        }
         let looks = !self.pauses.is_on(timing);
         (self.ending && !self.reported) || looks && self.inbound.has_next()
+    }
+
+    /// Passes the answer to a mail to the handler, if it is the next frame; returns false without effect if not.
+    #[inline(always)]
+    pub(super) fn take_answer<H: EventHandler>(&mut self, handler: &mut H) -> bool {
+        let (peer, sent) = (self.name, self.outbound.position());
+        let (ring, mail) = (&self.inbound, &mut self.mail);
+        mail::take_mail(ring, mail, sent, |bytes| {
+            deliver_apart(peer, bytes, handler)
+        }) == Ok(true)
     }
 
     /// Notes that the ring was empty. After a burst the next look is later, once: further looks are as frequent as ever,

@@ -277,6 +277,24 @@ pub(super) fn take_plain<R: GranuleAccess, M: GranuleAccess>(
     })
 }
 
+/// Takes the mail if it is there and all frames of the ring before it were taken; returns false without effect if not.
+#[inline(always)]
+pub(super) fn take_mail<R: GranuleAccess, M: GranuleAccess>(
+    ring: &Consumer<R>,
+    mail: &mut Mail<M>,
+    outbound: u64,
+    of_frame: impl FnOnce(&[u8]),
+) -> Result<bool, RingError> {
+    if !mail.is_open() {
+        return Ok(false);
+    }
+    let Some(found) = mail.front(ring.position())? else {
+        return Ok(false);
+    };
+    mail.take(found, outbound, of_frame);
+    Ok(true)
+}
+
 /// Takes the next frame, of the ring or, where this side looks for one, the mail. The ring comes first, as its frames tell
 /// of a mail that precedes them. Returns false if there is none. The function gets the flags: none for a mail.
 #[inline(always)]
@@ -296,11 +314,7 @@ pub(super) fn take_other<R: GranuleAccess, M: GranuleAccess>(
         Err(RingError::Early) => true,
         Err(_) => return Err(RingError::Corrupt),
     };
-    if mail.is_open()
-        && (looks || is_early)
-        && let Some(found) = mail.front(ring.position())?
-    {
-        mail.take(found, outbound, |bytes| of_frame(bytes, 0));
+    if (looks || is_early) && take_mail(ring, mail, outbound, |bytes| of_frame(bytes, 0))? {
         return Ok(true);
     }
     // The mail was there before a frame that tells of it.

@@ -66,8 +66,13 @@ impl Call<'_> {
         self.leave_directly(area);
         let pattern = MpiPattern::new(context.get(), Some(peer), Some(tag.get()));
         if !self.world.makes_progress_outside() {
-            let received = self.world.kernel.receive_now(&pattern, &mut into);
-            if let Some(received) = received.map_err(|error| self.failure(error))? {
+            let mut received = None;
+            let polled = self
+                .world
+                .kernel
+                .receive_now(&pattern, &mut into, &mut received);
+            polled.map_err(|error| self.failure(error))?;
+            if let Some(received) = received {
                 let (sent, room) = (received.envelope.len(), Sink::len(&into));
                 if sent != room {
                     self.note_unequal(sent, room, peer);

@@ -111,12 +111,14 @@ impl Kernel {
         &mut self,
         pattern: &MpiPattern,
         into: &mut Region,
-    ) -> Result<Option<Received<MpiHeader, MpiComposition>>, Error> {
+        received: &mut Option<Received<MpiHeader, MpiComposition>>,
+    ) -> Result<(), Error> {
         if cfg!(not(feature = "fast-paths")) {
-            return Ok(None);
+            return Ok(());
         }
         let polls = self.0.channel_mut().memory().polls_before_sleep();
-        self.0.recv_direct(pattern, into, polls.min(self.1))
+        self.0
+            .recv_direct(pattern, into, polls.min(self.1), received)
     }
 
     #[cfg_attr(feature = "fast-paths", inline(always))]
