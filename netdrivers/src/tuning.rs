@@ -31,8 +31,8 @@ pub const LOOKS_PER_POLL: u32 = 64;
 /// Time from a rank's own mail to its first look for the answer: longer than the peer has the line before it answers at
 /// once. A look meanwhile takes the line back, for which the answer then waits. By turns, at 30 ns from core to core, 8
 /// bytes took 70, 69, 73, 77 and 83 ns at a pause of 76, 80, 88, 96 and 104, and 64 bytes 82, 78, 80, 81 and 88; in few
-/// turns at 180 ns 8 bytes took 174, 180, 170, 138 and 144. A pause that each rank found by trial was worse than the best
-/// one: its trials cost more than they gained.
+/// turns at 180 ns 8 bytes took 174, 180, 170, 138 and 144: so it is longer than would be best over a short line alone. A
+/// pause that each rank found by trial was worse than the best one: its trials cost more than they gained.
 pub const MAIL_PAUSE: u64 = 96;
 /// Time between two looks for a mail.
 pub const MAIL_INTERVAL: u64 = 24;

@@ -279,7 +279,12 @@ fn damage_is_survived() {
                     .expect("a file");
             }
             let mut frames = 0;
-            let _ = ranks[roll() as usize % count].poll(|event| {
+            let rank = &mut ranks[roll() as usize % count];
+            if step % 2 == 0 {
+                // A damaged mail may be found here.
+                rank.wait(0).expect("a wait");
+            }
+            let _ = rank.poll(|event| {
                 if let Event::Arrival(arrival) = event {
                     assert!(arrival.len() <= FRAME_LIMIT);
                     arrival.for_each_chunk(0, arrival.len(), |piece| {

@@ -33,7 +33,6 @@ pub(super) struct DirectReceive<'a, H: Header, C: Config, B, S> {
     into: &'a mut S,
     /// Nothing has reached the queues, nor the buffer.
     pub(super) is_open: bool,
-    pub(super) has_received: bool,
     received: &'a mut Option<Received<H, C>>,
 }
 
@@ -52,7 +51,6 @@ impl<'a, H: Header, C: Config, B: BufferAccess, S: Sink> DirectReceive<'a, H, C,
             pattern,
             into,
             is_open: true,
-            has_received: false,
             received,
         }
     }
@@ -83,7 +81,6 @@ impl<'a, H: Header, C: Config, B: BufferAccess, S: Sink> DirectReceive<'a, H, C,
             true => Err(Error::Truncated { sent: len, room }),
             false => Ok(stored),
         };
-        self.has_received = true;
         *self.received = Some(Received { envelope, outcome });
         Some(())
     }

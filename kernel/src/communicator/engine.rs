@@ -192,8 +192,8 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         }
     }
 
-    /// The envelope is written in place: it would be moved in other pieces than it was written in, which the processor
-    /// does not forward from its stores.
+    /// Polls up to `polls` times for the message. Its envelope is written in place: returned by value it would be copied in
+    /// other pieces than it was written in, and a processor does not forward such loads from its stores.
     #[inline(always)]
     fn poll_direct(
         &mut self,
@@ -206,8 +206,8 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
             let (state, buffers) = (&mut *self.state, &mut *self.buffers);
             let mut receive = DirectReceive::new(state, buffers, pattern, into, received);
             let polled = self.mux.poll(self.channel, &mut receive);
-            let (is_open, has_received) = (receive.is_open, receive.has_received);
-            if has_received {
+            let is_open = receive.is_open;
+            if received.is_some() {
                 // The message is in the buffer: the next call that makes progress reports a broken channel.
                 self.flush_lazily();
                 let _ = self.mux.flush_others(self.channel);

@@ -32,8 +32,9 @@ pub trait PointToPointExt: PointToPoint {
         self.engine().try_inject(to, header, message)
     }
 
-    /// Receives a message that arrives while the queues are empty: nothing is posted and nothing is lent. Leaves `received`
-    /// as it is if they are not, when anything else has arrived, or after `polls` polls: then use [`PointToPoint::irecv`].
+    /// Receives a message that arrives while the queues are empty: nothing is posted and nothing is lent. `received`,
+    /// which is `None` before, stays so if they are not, when anything else has arrived, or after `polls` polls: then use
+    /// [`PointToPoint::irecv`].
     ///
     /// # Errors
     /// [`Error::Channel`].
@@ -50,8 +51,8 @@ pub trait PointToPointExt: PointToPoint {
 
     /// Receives the message that would match the posted receive of this ticket, if it arrives next, into another buffer;
     /// the receive stays posted. It is for a caller with buffers of one kind, to which all receives belong that the
-    /// message could match. Leaves `received` as it is if the receive has matched, when anything else has arrived, or after
-    /// `polls` polls.
+    /// message could match. `received`, which is `None` before, stays so if the receive has matched, when anything else has
+    /// arrived, or after `polls` polls.
     ///
     /// # Errors
     /// [`Error::Channel`].

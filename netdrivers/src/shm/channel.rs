@@ -44,8 +44,8 @@ pub struct Shm {
     active: Vec<u16>,
     /// The index in `active` at which the next poll starts.
     next_active: usize,
-    /// The peer whose answer to a mail the last wait has found.
-    answered_by: Option<u16>,
+    /// The peer whose mail a wait has found since the last poll, which the next poll takes first.
+    pub(super) answered_by: Option<u16>,
     /// The peers that ever sent, as bits.
     senders: [u64; MAX_RANKS / 64],
     /// Peers that had no room since this rank last slept.
@@ -53,7 +53,7 @@ pub struct Shm {
     /// Idle polls since the last check of the others' processes.
     idle_polls: u32,
     /// Number of peers of which this rank may still look for mails.
-    invitations: u32,
+    pub(super) invitations: u32,
     /// The longest frame in bytes.
     limit: u32,
     pub(super) timing: LookTiming,
@@ -439,12 +439,17 @@ impl Channel for Shm {
 impl Shm {
     #[inline(always)]
     fn poll_connections(&mut self, handler: &mut impl EventHandler) -> Result<bool, ChannelError> {
+        let mut any = false;
         if FAST_PATHS
             && let Some(rank) = self.answered_by.take()
-            && self.connections[usize::from(rank)].take_answer(handler)
+            && self.connections[usize::from(rank)].take_mail(handler)
         {
             self.invitations += 1;
-            return Ok(true);
+            // The poll before the wait has looked at all else.
+            if handler.is_satisfied() {
+                return Ok(true);
+            }
+            any = true;
         }
         if self.members.has_changed() {
             self.refresh_membership();
@@ -460,9 +465,9 @@ impl Shm {
             // Whoever shares a processor with the peer keeps it from writing by waiting.
             timing.burst = 0;
         }
-        let (mut frames, mut any) = (0, false);
+        let mut frames = 0;
         if !self.pending_reads.are_acknowledged() {
-            any = self.report_acks(handler);
+            any |= self.report_acks(handler);
         }
         for _ in 0..self.active.len() {
             if self.next_active >= self.active.len() {
@@ -505,7 +510,7 @@ impl Shm {
         for _ in 0..LOOKS_PER_POLL {
             for rank in &self.active {
                 let connection = &mut self.connections[usize::from(*rank)];
-                if connection.has_answer_now(self.timing) {
+                if connection.has_mail_now(self.timing) {
                     self.answered_by = Some(*rank);
                     return;
                 }

@@ -245,9 +245,9 @@ impl Connection {
             || (self.mail.is_open() && self.mail.has_next())
     }
 
-    /// Returns whether the answer to a mail is there, if it is time to look for it.
+    /// Returns whether there is a mail where the answer to one is expected, if it is time to look for it.
     #[inline(always)]
-    pub(super) fn has_answer_now(&mut self, timing: LookTiming) -> bool {
+    pub(super) fn has_mail_now(&mut self, timing: LookTiming) -> bool {
         let is_there = self.mail.is_on_trial() && self.is_due(timing) && self.mail.has_next();
         if is_there {
             self.next_look = 0;
@@ -255,16 +255,18 @@ impl Connection {
         is_there
     }
 
-    /// Returns whether serving the peer would find anything but an answer now.
+    /// Returns whether there is a frame of the ring, or the peer's loss to report. Only [`Connection::serve`] looks for mails
+    /// that are not expected.
     #[inline(always)]
     pub(super) fn has_pending_now(&mut self, timing: LookTiming) -> bool {
         let looks = !self.pauses.is_on(timing);
         (self.ending && !self.reported) || looks && self.inbound.has_next()
     }
 
-    /// Passes the answer to a mail to the handler, if it is the next frame; returns false without effect if not.
+    /// Passes the mail to the handler if it is the next frame; returns false without effect if not. A damaged one is left to
+    /// [`Connection::serve`], which reports the loss.
     #[inline(always)]
-    pub(super) fn take_answer<H: EventHandler>(&mut self, handler: &mut H) -> bool {
+    pub(super) fn take_mail<H: EventHandler>(&mut self, handler: &mut H) -> bool {
         let (peer, sent) = (self.name, self.outbound.position());
         let (ring, mail) = (&self.inbound, &mut self.mail);
         mail::take_mail(ring, mail, sent, |bytes| {

@@ -53,7 +53,7 @@ impl Side<'_> {
     }
 
     /// Takes the mail alone, if it is the next frame.
-    fn take_answer(&mut self) -> Result<Option<Vec<u8>>, RingError> {
+    fn take_mail_alone(&mut self) -> Result<Option<Vec<u8>>, RingError> {
         let (sent, mut taken) = (self.outbound.position(), None);
         let any = take_mail(&self.inbound, &mut self.mail, sent, |bytes| {
             taken = Some(bytes.to_vec());
@@ -93,7 +93,7 @@ fn invite(sides: &mut [Side<'_>; 2]) {
 fn order_is_that_of_a_queue() {
     with_sides(|mut sides, _| {
         let (mut queues, mut lcg) = ([VecDeque::new(), VecDeque::new()], Lcg(1));
-        let (mut full, mut blocked, mut answers_first, mut last) = (0, 0, 0, 0);
+        let (mut full, mut blocked, mut mails_first, mut last) = (0, 0, 0, 0);
         for number in 0..300_000 {
             let at = lcg.below(2) as usize;
             let side = &mut sides[at];
@@ -124,10 +124,10 @@ fn order_is_that_of_a_queue() {
             let looks = lcg.below(3) > 0;
             if looks
                 && lcg.below(2) == 0
-                && let Some(bytes) = side.take_answer().expect("valid memory")
+                && let Some(bytes) = side.take_mail_alone().expect("valid memory")
             {
                 assert_eq!(Some(bytes), queues[1 - at].pop_front());
-                answers_first += 1;
+                mails_first += 1;
                 continue;
             }
             let expected = queues[1 - at].front();
@@ -141,7 +141,7 @@ fn order_is_that_of_a_queue() {
         }
         assert!(full > 100, "the rings were hardly ever full");
         assert!(blocked > 100, "all looked for mails at once");
-        assert!(answers_first > 1000, "few answers were taken first");
+        assert!(mails_first > 1000, "few mails were taken first");
         assert!(sides.iter().all(|side| side.mails > 1000), "few mails");
     });
 }
@@ -193,11 +193,14 @@ fn a_damaged_mail_is_refused() {
                     invite(&mut sides);
                     let word = u64::from(frames) << 32 | number << 19 | len;
                     (&block).word(0).store(word, Ordering::Relaxed);
-                    let first = sides[1].take_answer();
-                    match first.and_then(|first| match first {
-                        Some(bytes) => Ok(Some(bytes)),
-                        None => sides[1].take(true),
-                    }) {
+                    // Whoever takes the mail alone leaves the report of damage to whoever takes the next frame.
+                    let alone = sides[1].take_mail_alone();
+                    let next = match alone {
+                        Ok(Some(_)) => alone.clone(),
+                        _ => sides[1].take(true),
+                    };
+                    assert_eq!(alone, next);
+                    match next {
                         Ok(Some(bytes)) => {
                             assert_eq!(bytes.len(), len as usize);
                             taken += 1;

@@ -6,6 +6,7 @@ mod cma;
 mod event_count;
 mod long_frames;
 mod mail;
+mod mail_wait;
 mod memory;
 mod ring;
 mod single_copy;
