@@ -285,14 +285,13 @@ pub(super) fn take_mail<R: GranuleAccess, M: GranuleAccess>(
     outbound: u64,
     of_frame: impl FnOnce(&[u8]),
 ) -> Result<bool, RingError> {
-    if !mail.is_open() {
-        return Ok(false);
+    if mail.is_open()
+        && let Some(found) = mail.front(ring.position())?
+    {
+        mail.take(found, outbound, of_frame);
+        return Ok(true);
     }
-    let Some(found) = mail.front(ring.position())? else {
-        return Ok(false);
-    };
-    mail.take(found, outbound, of_frame);
-    Ok(true)
+    Ok(false)
 }
 
 /// Takes the next frame, of the ring or, where this side looks for one, the mail. The ring comes first, as its frames tell
