@@ -158,9 +158,9 @@ impl<H: Header, L: Channel, C: Config, B: BufferLending, W: PortMux<L>> Engine<'
         Ok(ticket)
     }
 
-    /// Receives a message that arrives while the queues are empty, straight into the buffer. Leaves `received` as
-    /// it is when anything else has arrived, after `polls` polls, or if the queues are in use: then the receive is to be
-    /// posted.
+    /// Receives a message that arrives while the queues are empty, straight into the buffer. `received`,
+    /// which is `None` before, stays so when anything else has arrived, after `polls` polls, or if the queues are in use:
+    /// then the receive is to be posted.
     #[inline(always)]
     pub(super) fn recv_direct(
         &mut self,

@@ -4,7 +4,8 @@ use pombo_kernel::channel::{Channel, Cookie, Event};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
-use crate::shm::{Segment, Shm};
+use super::pair;
+use crate::shm::Shm;
 use crate::tuning::{BURST_FRAME, BURST_FRAMES, LONG_FRAME, MEDIUM_FRAME};
 use crate::wait::WaitPolicy;
 
@@ -13,17 +14,9 @@ const BURST: usize = BURST_FRAMES as usize;
 /// A pause that no test outlasts, in ticks.
 const FOR_EVER: u64 = u64::MAX / 4;
 
-/// Returns two ranks with processors of their own, which would pause that long.
-fn ranks() -> [Shm; 2] {
-    let segment = Segment::create(2, 0).expect("a segment");
-    [0, 1].map(|rank| {
-        let own = Segment::open(segment.fd()).expect("the segment");
-        Shm::attach(own, rank, 0).expect("a rank")
-    })
-}
-
+/// Calls `f` with two ranks that would pause that long.
 fn with_ranks(pause: u64, spins: bool, f: impl FnOnce(&mut Shm, &mut Shm)) {
-    let [mut sender, mut receiver] = ranks();
+    let [mut sender, mut receiver] = pair();
     for rank in [&mut sender, &mut receiver] {
         // A change of the other's state is seen before the policy is set.
         poll(rank);

@@ -6,16 +6,13 @@ use pombo_kernel::channel::{Arrival, Channel, Cookie, Event};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
-use crate::shm::{Segment, Shm};
+use super::pair;
+use crate::shm::Shm;
 use crate::wait::WaitPolicy;
 
 /// Calls `f` with two ranks that mail to each other, with processors of their own.
 fn with_mailing_ranks(f: impl FnOnce(Shm, Shm)) {
-    let segment = Segment::create(2, 0).expect("a segment");
-    let [mut one, mut other] = [0, 1].map(|rank| {
-        let own = Segment::open(segment.fd()).expect("the segment");
-        Shm::attach(own, rank, 0).expect("a rank")
-    });
+    let [mut one, mut other] = pair();
     for rank in [&mut one, &mut other] {
         // A change of the other's state is seen before the policy is set.
         assert_eq!(poll(rank), Vec::<u8>::new());
@@ -30,10 +27,6 @@ fn with_mailing_ranks(f: impl FnOnce(Shm, Shm)) {
         assert_eq!(poll(&mut one), [2]);
     }
     f(one, other);
-}
-
-fn connection(rank: &Shm) -> &crate::shm::connection::Connection {
-    &rank.connections[1 - rank.me().index()]
 }
 
 fn send(from: &mut Shm, byte: u8) {
@@ -83,7 +76,7 @@ fn frames_of_the_ring_follow_the_mail_that_was_found() {
         send(&mut one, 1);
         // The second frame of a turn goes through the ring.
         send(&mut one, 2);
-        assert!(!connection(&one).mail.suits(1));
+        assert!(!one.connections[1].mail.suits(1));
         find(&mut other);
         // What is sent meanwhile changes nothing.
         send(&mut other, 3);

@@ -14,6 +14,17 @@ mod wake_socket;
 
 use alloc::vec::Vec;
 
+use super::{Segment, Shm};
+
+/// Creates two ranks in this process.
+fn pair() -> [Shm; 2] {
+    let segment = Segment::create(2, 0).expect("a segment");
+    [0, 1].map(|rank| {
+        let own = Segment::open(segment.fd()).expect("the segment");
+        Shm::attach(own, rank, 0).expect("a rank")
+    })
+}
+
 /// The bytes of a numbered frame.
 fn frame(number: u64, len: usize) -> Vec<u8> {
     (0..len)

@@ -6,7 +6,8 @@ use pombo_kernel::channel::{Arrival, Channel, Cookie, CopyTarget, Event, Sent};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::{Part, Source};
 
-use crate::shm::{FRAME_LIMIT, Segment, Shm, SingleCopy};
+use super::pair;
+use crate::shm::{FRAME_LIMIT, Shm, SingleCopy};
 use crate::std::process::Command;
 use crate::std::vec;
 use crate::std::vec::Vec;
@@ -42,13 +43,11 @@ impl CopyTarget for Pieces {
     }
 }
 
-/// Creates two ranks in this process.
-fn pair() -> [Shm; 2] {
-    let segment = Segment::create(2, 0).expect("memory");
-    let again = Segment::open(segment.fd()).expect("a segment");
-    let mut first = Shm::attach(segment, 0, 0).expect("a rank");
-    first.set_single_copy(SingleCopy::AtLeast(1));
-    [first, Shm::attach(again, 1, 0).expect("a rank")]
+/// Creates two ranks, the first of which exposes what is too long for a frame.
+fn exposing_pair() -> [Shm; 2] {
+    let mut ranks = pair();
+    ranks[0].set_single_copy(SingleCopy::AtLeast(1));
+    ranks
 }
 
 /// Exposes bytes to the second rank; returns what it read, and the event that the first one got.
@@ -84,7 +83,7 @@ fn exposed(ranks: &mut [Shm; 2], bytes: &Fixed) -> (Option<Vec<u8>>, &'static st
 
 #[test]
 fn the_process_of_the_segment_is_read() {
-    let (mut ranks, bytes) = (pair(), Fixed(vec![5; 2 * FRAME_LIMIT]));
+    let (mut ranks, bytes) = (exposing_pair(), Fixed(vec![5; 2 * FRAME_LIMIT]));
     let (read, outcome) = exposed(&mut ranks, &bytes);
     assert_eq!((read.as_ref(), outcome), (Some(&bytes.0), "it was read"));
 }
@@ -92,7 +91,7 @@ fn the_process_of_the_segment_is_read() {
 #[test]
 fn another_process_is_not_read() {
     let mut child = Command::new("sleep").arg("600").spawn().expect("a process");
-    let (mut ranks, bytes) = (pair(), Fixed(vec![5; 2 * FRAME_LIMIT]));
+    let (mut ranks, bytes) = (exposing_pair(), Fixed(vec![5; 2 * FRAME_LIMIT]));
     ranks[1].segment().set_pid(0, child.id().cast_signed());
     let outcome = exposed(&mut ranks, &bytes);
     child.kill().expect("a running process");
@@ -102,7 +101,7 @@ fn another_process_is_not_read() {
 
 #[test]
 fn of_a_rank_without_a_process_nothing_is_read() {
-    let (mut ranks, bytes) = (pair(), Fixed(vec![5; 2 * FRAME_LIMIT]));
+    let (mut ranks, bytes) = (exposing_pair(), Fixed(vec![5; 2 * FRAME_LIMIT]));
     ranks[1].segment().set_pid(0, 0);
     assert_eq!(exposed(&mut ranks, &bytes), (None, "send it again"));
 }
