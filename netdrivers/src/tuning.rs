@@ -29,11 +29,15 @@ pub const QUOTA_YIELDS: u32 = 50;
 /// Number of times that one poll without a pause checks the rings of known peers: together some hundred nanoseconds.
 pub const LOOKS_PER_POLL: u32 = 64;
 /// Time from a rank's own mail to its first look for the answer: longer than the peer has the line before it answers at
-/// once. A look meanwhile takes the line back, for which the answer then waits. By turns, at 30 ns from core to core, 8
-/// bytes took 70, 69, 73, 77 and 83 ns at a pause of 76, 80, 88, 96 and 104, and 64 bytes 82, 78, 80, 81 and 88; in few
-/// turns at 180 ns 8 bytes took 174, 180, 170, 138 and 144: so it is longer than would be best over a short line alone. A
-/// pause that each rank found by trial was worse than the best one: its trials cost more than they gained.
+/// once. A look meanwhile takes the line back, for which the answer then waits. By turns, at a pause of 80, 96, 128, 160 and
+/// 200 ns 8 bytes took 173, 142, 154, 177 and 190 ns at 165 ns from core to core.
 pub const MAIL_PAUSE: u64 = 96;
+/// The same over a short line, of which the last turn tells: by turns, at 80, 96 and 112 ns 8 bytes took 68, 77 and 85 ns
+/// at 28 ns from core to core. A pause that each rank found by trial was worse in one case or the other: a look too early
+/// costs little over a short line, and two transfers over a long one.
+pub const NEAR_MAIL_PAUSE: u64 = 80;
+/// Time from a mail to the next one, at most, if the line is short: over a long one, a mail and its answer alone take longer.
+pub const NEAR_TURN: u64 = 200;
 /// Time between two looks for a mail.
 pub const MAIL_INTERVAL: u64 = 24;
 /// Number of looks up to which an answer came soon: then each look for the next one prefetches all of it. Over a line that

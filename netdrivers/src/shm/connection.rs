@@ -7,6 +7,7 @@ use pombo_kernel::memory::Part;
 use alloc::boxed::Box;
 use core::ptr::NonNull;
 
+use super::answer_wait::AnswerWait;
 use super::burst::{BurstPauses, OutboundBurst};
 use super::cma::RemoteBuffer;
 use super::event_count::EventCount;
@@ -18,20 +19,15 @@ use super::received_frame::{EventHandler, Frame};
 use super::ring::{Consumer, EXPOSED, LONG, Producer, RingError};
 use super::ring_memory::{MailMemory, RingMemory};
 use super::segment::Segment;
-use crate::tuning::{BURST_FRAMES, FAST_PATHS, MEDIUM_FRAME, PROMPT_LOOKS};
+use crate::tuning::{BURST_FRAMES, FAST_PATHS, MEDIUM_FRAME};
 use crate::wait::clock::{self, LookTiming};
 
 pub(super) struct Connection {
     pub(super) outbound: Producer<RingMemory>,
     inbound: Consumer<RingMemory>,
     pub(super) mail: Mail<MailMemory>,
-    /// The time of the next look for a mail, in ticks; 0 if there was one at the last look.
-    next_look: u64,
+    answer: AnswerWait,
     pauses: BurstPauses,
-    /// Number of looks for the answer to the last mail.
-    looks: u32,
-    /// The last answer came soon.
-    is_prompt: bool,
     pub(super) outbound_burst: OutboundBurst,
     /// The frames that lie in cells, to the peer and from it. They are apart, as the fields around are in use all the time;
     /// with the fast paths alone.
@@ -95,10 +91,8 @@ impl Connection {
             inbound: Consumer::new(inbound),
             // The lower rank has the token first, and of its own line everybody.
             mail: Mail::new(mail, me <= connection),
-            next_look: 0,
+            answer: AnswerWait::default(),
             pauses: BurstPauses::default(),
-            looks: 0,
-            is_prompt: false,
             outbound_burst: OutboundBurst::default(),
             long,
             control: NonNull::from(segment.control(connection)),
@@ -155,10 +149,8 @@ impl Connection {
             outbound: self.outbound.position(),
             inbound: self.inbound.position(),
         };
-        self.is_prompt = self.looks <= PROMPT_LOOKS;
-        self.looks = 0;
         self.mail.write(positions, len, parts);
-        self.next_look = clock::ticks() + timing.pause;
+        self.answer.begin(clock::ticks(), &timing);
         self.end_burst();
     }
 
@@ -250,7 +242,7 @@ impl Connection {
     pub(super) fn has_mail_now(&mut self, timing: LookTiming) -> bool {
         let is_there = self.mail.is_on_trial() && self.is_due(timing) && self.mail.has_next();
         if is_there {
-            self.next_look = 0;
+            self.answer.found();
         }
         is_there
     }
@@ -284,21 +276,15 @@ impl Connection {
         }
     }
 
-    /// Returns whether it is time to look for a mail, and prepares the look for an answer. A look that comes too early
-    /// takes the line from the peer that is about to write there.
+    /// Returns whether it is time to look for a mail, and prepares the look for an answer.
     #[inline(always)]
     fn is_due(&mut self, timing: LookTiming) -> bool {
-        if !self.mail.is_on_trial() || self.next_look == 0 || self.ending {
+        if !self.mail.is_on_trial() || self.answer.is_over() || self.ending {
             return true;
         }
-        let now = clock::ticks();
-        let is_due = clock::is_due(self.next_look, now, timing.pause);
-        if is_due {
-            self.next_look = now + timing.interval;
-            self.looks = self.looks.saturating_add(1);
-            if self.is_prompt {
-                self.mail.prefetch_answer();
-            }
+        let is_due = self.answer.is_due(clock::ticks(), &timing);
+        if is_due && self.answer.is_prompt {
+            self.mail.prefetch_answer();
         }
         is_due
     }

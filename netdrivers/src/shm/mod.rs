@@ -34,6 +34,7 @@
 //! Ranks of one job belong to one user and may trust each other not to *attack*, but not to be free of faults: whatever
 //! a rank finds in the segment, it accesses nothing outside and does not panic.
 
+mod answer_wait;
 mod bootstrap;
 mod bootstrap_socket;
 mod burst;

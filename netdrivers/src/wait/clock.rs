@@ -2,11 +2,14 @@
 
 #[cfg(feature = "shm")]
 use crate::tuning::{
-    BURST_GAP, BURST_PAUSE, FAR_BURST, FAR_BURST_PAUSE, MAIL_INTERVAL, MAIL_PAUSE, TICKS_SAMPLE,
+    BURST_GAP, BURST_PAUSE, FAR_BURST, FAR_BURST_PAUSE, MAIL_INTERVAL, MAIL_PAUSE, NEAR_MAIL_PAUSE,
+    NEAR_TURN, TICKS_SAMPLE,
 };
 
 #[cfg(feature = "shm")]
 static_assertions::const_assert!(MAIL_INTERVAL <= MAIL_PAUSE && BURST_PAUSE <= FAR_BURST_PAUSE);
+#[cfg(feature = "shm")]
+static_assertions::const_assert!(NEAR_MAIL_PAUSE <= MAIL_PAUSE);
 
 /// Returns the time in nanoseconds of the system's monotonic clock, which is equal in all processes of a host.
 #[inline]
@@ -24,8 +27,11 @@ pub fn now() -> u64 {
 #[derive(Clone, Copy, Default)]
 #[cfg(feature = "shm")]
 pub(crate) struct LookTiming {
-    /// From its own mail to the first look for the answer.
+    /// From its own mail to the first look for the answer, and the same over a short line.
     pub(crate) pause: u64,
+    pub(crate) near_pause: u64,
+    /// From a mail to the next one, at most, over a short line.
+    pub(crate) near_turn: u64,
     /// Between two looks for a mail.
     pub(crate) interval: u64,
     /// From a look that ends a burst to the next one; 0: none.
@@ -51,11 +57,22 @@ impl LookTiming {
         let of = |nanoseconds| (u128::from(nanoseconds) * passed / u128::from(time)) as u64;
         Self {
             pause: of(MAIL_PAUSE),
+            near_pause: of(NEAR_MAIL_PAUSE),
+            near_turn: of(NEAR_TURN),
             interval: of(MAIL_INTERVAL),
             burst: of(BURST_PAUSE),
             far_burst: of(FAR_BURST_PAUSE),
             far_kib: of(FAR_BURST),
             gap: of(BURST_GAP),
+        }
+    }
+
+    /// Returns the pause after a mail, which came so long after the one before.
+    #[inline(always)]
+    pub(crate) fn pause(&self, turn: u64) -> u64 {
+        match turn <= self.near_turn {
+            true => self.near_pause,
+            false => self.pause,
         }
     }
 
