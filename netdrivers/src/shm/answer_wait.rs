@@ -18,14 +18,16 @@ pub(super) struct AnswerWait {
 }
 
 impl AnswerWait {
-    /// Notes that a mail was written at that time.
+    /// Notes that a mail was written at that time, with so many lines behind the first, and returns whether the line to the
+    /// peer is short, by the time of the last turn.
     #[inline(always)]
-    pub(super) fn begin(&mut self, now: u64, timing: &LookTiming) {
+    pub(super) fn begin(&mut self, now: u64, lines: usize, timing: &LookTiming) -> bool {
         self.is_prompt = self.looks <= PROMPT_LOOKS;
         self.looks = 0;
         let turn = now.wrapping_sub(self.mailed);
         self.mailed = now;
         self.next_look = now + timing.pause(turn);
+        turn <= timing.near_turn + lines as u64 * timing.near_line
     }
 
     /// Returns whether to look at that time, and counts the look. The answer was not found.
@@ -62,6 +64,7 @@ mod tests {
         pause: 100,
         near_pause: 80,
         near_turn: 200,
+        near_line: 40,
         interval: 10,
         burst: 0,
         far_burst: 0,
@@ -72,7 +75,7 @@ mod tests {
     /// Writes a mail and looks for its answer until so many looks were made, the last of which finds it; returns when the
     /// first one was.
     fn turn(answer: &mut AnswerWait, begin: u64, count: u32) -> u64 {
-        answer.begin(begin, &TIMING);
+        answer.begin(begin, 0, &TIMING);
         let times = (begin + 1..).filter(|now| answer.is_due(*now, &TIMING));
         let looks: Vec<_> = times.take(count as usize).collect();
         assert!(looks.windows(2).all(|pair| pair[1] - pair[0] == 10));
@@ -91,11 +94,21 @@ mod tests {
     }
 
     #[test]
+    fn a_short_line_takes_short_turns() {
+        for (lines, longest) in [(0, 200), (1, 240), (17, 880)] {
+            let mut answer = AnswerWait::default();
+            answer.begin(1000, lines, &TIMING);
+            assert!(answer.begin(1000 + longest, lines, &TIMING));
+            assert!(!answer.begin(1000 + 2 * longest + 1, lines, &TIMING));
+        }
+    }
+
+    #[test]
     fn an_answer_is_prompt_after_few_looks() {
         let mut answer = AnswerWait::default();
         for (count, is_prompt) in [(PROMPT_LOOKS, true), (PROMPT_LOOKS + 1, false), (1, true)] {
             turn(&mut answer, 1000, count);
-            answer.begin(5000, &TIMING);
+            answer.begin(5000, 0, &TIMING);
             assert_eq!(answer.is_prompt, is_prompt);
         }
     }
@@ -104,7 +117,7 @@ mod tests {
     #[test]
     fn a_clock_that_goes_back_makes_no_wait_longer() {
         let mut answer = AnswerWait::default();
-        answer.begin(1000, &TIMING);
+        answer.begin(1000, 0, &TIMING);
         assert!(!answer.is_due(1099, &TIMING));
         assert!(answer.is_due(500, &TIMING));
         assert!(answer.is_due(1 << 60, &TIMING));

@@ -16,7 +16,7 @@ use super::long_frames::{FreeCells, LongConsumer, LongProducer};
 use super::mail::{self, Mail, Positions};
 use super::read_acks::{ReadAck, ReadAcks};
 use super::received_frame::{EventHandler, Frame};
-use super::ring::{Consumer, EXPOSED, LONG, Producer, RingError};
+use super::ring::{self, Consumer, EXPOSED, LINE_GRANULES, LONG, Producer, RingError};
 use super::ring_memory::{MailMemory, RingMemory};
 use super::segment::Segment;
 use crate::tuning::{BURST_FRAMES, FAST_PATHS, MEDIUM_FRAME};
@@ -150,7 +150,8 @@ impl Connection {
             inbound: self.inbound.position(),
         };
         self.mail.write(positions, len, parts);
-        self.answer.begin(clock::ticks(), &timing);
+        let lines = (ring::granules(len) - 1) / LINE_GRANULES;
+        self.mail.claims = self.answer.begin(clock::ticks(), lines, &timing);
         self.end_burst();
     }
 

@@ -46,6 +46,9 @@ pub(super) struct Mail<S> {
     is_open: bool,
     /// The next frame may be a mail.
     is_ready: bool,
+    /// The lines of a mail are claimed once it is taken, which pays over short lines: over a long one, the peer looks for the
+    /// answer before they are there.
+    pub(super) claims: bool,
     /// The last mail was neither answered nor followed by another frame.
     on_trial: bool,
     /// Numbers of mails.
@@ -72,6 +75,7 @@ impl<S: GranuleAccess> Mail<S> {
             is_invited: false,
             is_open: false,
             is_ready: false,
+            claims: false,
             on_trial: false,
             sent: 0,
             received: 0,
@@ -222,14 +226,15 @@ impl<S: GranuleAccess> Mail<S> {
     /// Passes the mail that [`Mail::front`] has found to `f`, and takes the token.
     #[inline(always)]
     fn take(&mut self, found: u64, outbound: u64, f: impl FnOnce(&[u8])) {
-        // The answer goes there.
-        self.memory.prefetch_write(0);
         self.last = found;
         let (_, seen, len) = parse(found);
         // All lines of the frame come while its head is read.
         self.prefetch_rest(len);
         // SAFETY: `front` has seen the complete mail; its writer does not touch the block until the token is back.
         unsafe { self.memory.read(0, len, f) };
+        if self.claims {
+            self.claim(found, len);
+        }
         self.received = self.received.wrapping_add(1);
         (self.holds, self.is_invited, self.is_open) = (true, true, false);
         (self.ring_flags, self.ring_stamp) = (stamp(self.sent), stamp(self.received));
@@ -239,6 +244,17 @@ impl<S: GranuleAccess> Mail<S> {
         self.turn = 0;
         if self.on_trial || !is_answer {
             self.end_trial(is_answer);
+        }
+    }
+
+    /// Claims the lines of the mail that was taken, as the answer goes there.
+    #[inline(always)]
+    fn claim(&self, found: u64, len: usize) {
+        // The peer knows this word.
+        self.memory.word(0).store(found, Ordering::Relaxed);
+        for granule in (LINE_GRANULES..ring::granules(len)).step_by(LINE_GRANULES) {
+            // SAFETY: this side has the token, and has read the mail.
+            unsafe { self.memory.claim(granule) };
         }
     }
 

@@ -51,17 +51,12 @@ impl<const N: usize> GranuleAccess for RingMemory<N> {
     }
 
     #[inline(always)]
-    fn prefetch_write(&self, granule: usize) {
-        #[cfg(target_arch = "x86_64")]
+    unsafe fn claim(&self, granule: usize) {
         if granule < N {
-            let line = self.ring.as_ptr().wrapping_add(granule * GRANULE);
-            // SAFETY: a hint; it changes neither memory nor registers. Processors without it take it for a `nop`.
-            unsafe {
-                core::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));
-            }
+            let place = self.ring.as_ptr().wrapping_add(granule * GRANULE + WORD);
+            // SAFETY: the word lies inside the ring and is aligned; the caller guarantees that nobody else uses it.
+            unsafe { place.cast::<u64>().write_volatile(0) };
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = granule;
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 #[cfg(feature = "shm")]
 use crate::tuning::{
     BURST_GAP, BURST_PAUSE, FAR_BURST, FAR_BURST_PAUSE, MAIL_INTERVAL, MAIL_PAUSE, NEAR_MAIL_PAUSE,
-    NEAR_TURN, TICKS_SAMPLE,
+    NEAR_TURN, NEAR_TURN_LINE, TICKS_SAMPLE,
 };
 
 #[cfg(feature = "shm")]
@@ -30,8 +30,9 @@ pub(crate) struct LookTiming {
     /// From its own mail to the first look for the answer, and the same over a short line.
     pub(crate) pause: u64,
     pub(crate) near_pause: u64,
-    /// From a mail to the next one, at most, over a short line.
+    /// From a mail to the next one, at most, over a short line, and for each line behind the first.
     pub(crate) near_turn: u64,
+    pub(crate) near_line: u64,
     /// Between two looks for a mail.
     pub(crate) interval: u64,
     /// From a look that ends a burst to the next one; 0: none.
@@ -59,6 +60,7 @@ impl LookTiming {
             pause: of(MAIL_PAUSE),
             near_pause: of(NEAR_MAIL_PAUSE),
             near_turn: of(NEAR_TURN),
+            near_line: of(NEAR_TURN_LINE),
             interval: of(MAIL_INTERVAL),
             burst: of(BURST_PAUSE),
             far_burst: of(FAR_BURST_PAUSE),
