@@ -20,7 +20,7 @@ pub(super) struct AnswerWait {
 impl AnswerWait {
     /// Notes that a mail was written at that time, with so many lines behind the first, and returns whether the line to the
     /// peer is short, by the time of the last turn.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn begin(&mut self, now: u64, lines: usize, timing: &LookTiming) -> bool {
         self.is_prompt = self.looks <= PROMPT_LOOKS;
         self.looks = 0;

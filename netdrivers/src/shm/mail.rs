@@ -233,7 +233,11 @@ impl<S: GranuleAccess> Mail<S> {
         // SAFETY: `front` has seen the complete mail; its writer does not touch the block until the token is back.
         unsafe { self.memory.read(0, len, f) };
         if self.claims {
-            self.claim(found, len);
+            // The peer, which may look at it, knows this word.
+            self.memory.word(0).store(found, Ordering::Relaxed);
+            if len > ring::FIRST_LINE {
+                self.claim_rest(len);
+            }
         }
         self.received = self.received.wrapping_add(1);
         (self.holds, self.is_invited, self.is_open) = (true, true, false);
@@ -247,14 +251,11 @@ impl<S: GranuleAccess> Mail<S> {
         }
     }
 
-    /// Claims the lines of the mail that was taken, as the answer goes there.
-    #[inline(always)]
-    fn claim(&self, found: u64, len: usize) {
-        // The peer knows this word.
-        self.memory.word(0).store(found, Ordering::Relaxed);
+    /// Claims the lines behind the first of a mail that was taken, as the answer goes there: this side has the token.
+    #[inline(never)]
+    fn claim_rest(&self, len: usize) {
         for granule in (LINE_GRANULES..ring::granules(len)).step_by(LINE_GRANULES) {
-            // SAFETY: this side has the token, and has read the mail.
-            unsafe { self.memory.claim(granule) };
+            self.memory.word(granule).store(0, Ordering::Relaxed);
         }
     }
 

@@ -28,15 +28,6 @@ pub(super) trait GranuleAccess {
     /// Returns the first word of a granule.
     fn word(&self, granule: usize) -> &AtomicU64;
 
-    /// Fetches the line of a granule for stores that follow soon, by a store behind the granule's first word. A hint does
-    /// not: a line that the other side has read is already there, and remains shared.
-    ///
-    /// # Safety
-    /// Nobody else reads or writes the bytes behind that word.
-    unsafe fn claim(&self, granule: usize) {
-        let _ = granule;
-    }
-
     /// Hints that the consumer will read there soon.
     fn prefetch_read(&self, granule: usize) {
         let _ = granule;
@@ -267,10 +258,8 @@ impl<S: GranuleAccess> Producer<S> {
         }
     }
 
-    /// Claims lines. Those that the consumer has read take long to come back, and stores leave a processor one after the
-    /// other, so a burst would wait for each line; claims made together wait together. Small frames have some lines claimed
-    /// at a time, a larger one the lines of another such frame, unless those are many; never the next one, which the
-    /// consumer may be polling.
+    /// Claims lines for later frames: some at a time after small frames, and after a longer one those of another such frame,
+    /// unless they are many; never the next line, which the consumer may be polling.
     #[inline(always)]
     fn claim_ahead(&self, size: usize) {
         const LINE: u64 = LINE_GRANULES as u64;
@@ -278,16 +267,24 @@ impl<S: GranuleAccess> Producer<S> {
             true if self.position % (CLAIMED_LINES as u64 * LINE) < size as u64 => CLAIMED_LINES,
             true => return,
             false => size / LINE_GRANULES,
-        } as u64;
+        };
         let first = self.position + LINE;
         let end = self.consumed + S::GRANULES as u64;
-        if !FAST_PATHS || lines > MAX_CLAIMED as u64 || first + lines * LINE > end {
-            return;
+        if FAST_PATHS && lines <= MAX_CLAIMED && first + lines as u64 * LINE <= end {
+            self.claim(first, lines);
         }
-        for line in 0..lines {
-            let granule = (first + line * LINE) % S::GRANULES as u64;
-            // SAFETY: the granule is free, as in `write`.
-            unsafe { self.memory.claim(granule as usize) };
+    }
+
+    /// Claims free lines by stores. Those that the consumer has read take long to come back, and as stores leave a processor
+    /// one after the other, a burst would wait for each; claims made together wait together. A hint to fetch a line does
+    /// nothing: it is there, though shared.
+    #[inline(never)]
+    fn claim(&self, first: u64, lines: usize) {
+        for line in 0..lines as u64 {
+            let granule = (first + line * LINE_GRANULES as u64) % S::GRANULES as u64;
+            self.memory
+                .word(granule as usize)
+                .store(0, Ordering::Relaxed);
         }
     }
 
@@ -579,7 +576,7 @@ const LINE: usize = LINE_GRANULES * GRANULE;
 /// Length in bytes of the longest frame in a granule.
 const SHORT: usize = GRANULE - WORD;
 /// Size in bytes of what lies beside the word in a record's first line.
-const FIRST_LINE: usize = LINE - WORD;
+pub(super) const FIRST_LINE: usize = LINE - WORD;
 
 const FLAGS: u32 = EXPOSED | LONG | INVITES | STAMP;
 

@@ -51,15 +51,6 @@ impl<const N: usize> GranuleAccess for RingMemory<N> {
     }
 
     #[inline(always)]
-    unsafe fn claim(&self, granule: usize) {
-        if granule < N {
-            let place = self.ring.as_ptr().wrapping_add(granule * GRANULE + WORD);
-            // SAFETY: the word lies inside the ring and is aligned; the caller guarantees that nobody else uses it.
-            unsafe { place.cast::<u64>().write_volatile(0) };
-        }
-    }
-
-    #[inline(always)]
     fn prefetch_read(&self, granule: usize) {
         #[cfg(target_arch = "x86_64")]
         if granule < N {
