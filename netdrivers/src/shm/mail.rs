@@ -23,6 +23,9 @@ use crate::tuning::{FAST_PATHS, MAIL, PREFETCHED_ANSWER};
 pub(super) const MAIL_GRANULES: usize = MAIL / GRANULE;
 /// The longest frame of a mail, in bytes.
 pub(super) const MAIL_LIMIT: usize = MAIL - WORD;
+/// Number of lines of a mail that come back soon enough by themselves. By turns at 30 ns, 256 bytes took 0.70 to 0.79 of the
+/// time where lines are claimed, 64 bytes 1.01 to 1.05 and 8 bytes 1.00 to 1.07. In tests all are claimed.
+const UNCLAIMED_LINES: usize = if cfg!(test) { 0 } else { 2 };
 /// The largest number of turns that go through the ring after mails that did not pay.
 const MOST_SKIPPED: u32 = 255;
 
@@ -226,18 +229,16 @@ impl<S: GranuleAccess> Mail<S> {
     /// Passes the mail that [`Mail::front`] has found to `f`, and takes the token.
     #[inline(always)]
     fn take(&mut self, found: u64, outbound: u64, f: impl FnOnce(&[u8])) {
+        // The answer goes there.
+        self.memory.prefetch_write(0);
         self.last = found;
         let (_, seen, len) = parse(found);
         // All lines of the frame come while its head is read.
         self.prefetch_rest(len);
         // SAFETY: `front` has seen the complete mail; its writer does not touch the block until the token is back.
         unsafe { self.memory.read(0, len, f) };
-        if self.claims {
-            // The peer, which may look at it, knows this word.
-            self.memory.word(0).store(found, Ordering::Relaxed);
-            if len > ring::FIRST_LINE {
-                self.claim_rest(len);
-            }
+        if self.claims && ring::granules(len) > UNCLAIMED_LINES * LINE_GRANULES {
+            self.claim(found, len);
         }
         self.received = self.received.wrapping_add(1);
         (self.holds, self.is_invited, self.is_open) = (true, true, false);
@@ -251,9 +252,11 @@ impl<S: GranuleAccess> Mail<S> {
         }
     }
 
-    /// Claims the lines behind the first of a mail that was taken, as the answer goes there: this side has the token.
+    /// Claims the lines of a mail that was taken, as the answer goes there: this side has the token.
     #[inline(never)]
-    fn claim_rest(&self, len: usize) {
+    fn claim(&self, found: u64, len: usize) {
+        // The peer, which may look at it, knows this word.
+        self.memory.word(0).store(found, Ordering::Relaxed);
         for granule in (LINE_GRANULES..ring::granules(len)).step_by(LINE_GRANULES) {
             self.memory.word(granule).store(0, Ordering::Relaxed);
         }

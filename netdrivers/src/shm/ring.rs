@@ -28,6 +28,11 @@ pub(super) trait GranuleAccess {
     /// Returns the first word of a granule.
     fn word(&self, granule: usize) -> &AtomicU64;
 
+    /// Hints that this side will write there soon.
+    fn prefetch_write(&self, granule: usize) {
+        let _ = granule;
+    }
+
     /// Hints that the consumer will read there soon.
     fn prefetch_read(&self, granule: usize) {
         let _ = granule;
@@ -576,7 +581,7 @@ const LINE: usize = LINE_GRANULES * GRANULE;
 /// Length in bytes of the longest frame in a granule.
 const SHORT: usize = GRANULE - WORD;
 /// Size in bytes of what lies beside the word in a record's first line.
-pub(super) const FIRST_LINE: usize = LINE - WORD;
+const FIRST_LINE: usize = LINE - WORD;
 
 const FLAGS: u32 = EXPOSED | LONG | INVITES | STAMP;
 
