@@ -12,7 +12,8 @@ use crate::mail::{Mail, Positions, take_other, take_plain};
 use crate::memory::Memory;
 use crate::ring::{Consumer, Producer};
 
-const LEN: usize = 40;
+/// A frame of two lines.
+const LEN: usize = 60;
 
 struct Rank {
     event_count: EventCount,
@@ -86,6 +87,7 @@ fn sides() -> [Side; 2] {
     second.mail.open();
     second.send(101);
     assert_eq!(first.take(), Some(101));
+    (first.mail.claims, second.mail.claims) = (true, true);
     [first, second]
 }
 

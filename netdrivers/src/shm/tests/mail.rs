@@ -97,6 +97,7 @@ fn order_is_that_of_a_queue() {
         for number in 0..300_000 {
             let at = lcg.below(2) as usize;
             let side = &mut sides[at];
+            side.mail.claims = number % 3 > 0;
             // Phases in which ranks answer each other, and phases in which both send as they like.
             let answers = number / 1000 % 2 == 0;
             if side.mail.can_open() && lcg.below(50) == 0 {
@@ -153,11 +154,13 @@ fn mails_answer_each_other() {
         for number in 0..1000 {
             let at = number as usize % 2;
             let bytes = frame(number, number as usize % (MAIL_LIMIT + 1));
+            sides[1 - at].mail.claims = number % 3 > 0;
             sides[at].send(&bytes).expect("a mail");
             assert!(!sides[at].mail.can_open() && !sides[at].mail.suits(0));
             assert!(sides[1 - at].mail.has_next());
             assert_eq!(sides[1 - at].take(true), Ok(Some(bytes)));
             assert!(!sides[1 - at].mail.is_open(), "the token is there");
+            assert!(!sides[at].mail.has_next(), "a claim is no mail");
         }
         assert_eq!(sides.map(|side| side.mails), [500, 500]);
     });
@@ -193,6 +196,7 @@ fn a_damaged_mail_is_refused() {
                     invite(&mut sides);
                     let word = u64::from(frames) << 32 | number << 19 | len;
                     (&block).word(0).store(word, Ordering::Relaxed);
+                    sides[1].mail.claims = true;
                     // Whoever takes the mail alone leaves the report of damage to whoever takes the next frame.
                     let alone = sides[1].take_mail_alone();
                     let next = match alone {
