@@ -2,12 +2,11 @@
 //!
 //! The ring consists of granules, two in a cache line. A record is a header word and a frame, rounded up to a
 //! granule or to lines; it never wraps. A record of one granule may share its line with another; longer ones start at a
-//! line. The word at
-//! the producer's position does not have that position's tag until the record there is complete, so a consumer polls the
-//! very line that holds a small frame. Positions count granules and never repeat.
+//! line. The word at the producer's position does not have that position's tag until the record there is complete, so a
+//! consumer polls the very line that holds a small frame. Positions count granules and never repeat.
 //!
 //! What lies at the producer's position is 0 or the word of a record that was there before: the producer clears it only
-//! where bytes of a frame may lie, of which it keeps a list. So a burst of short frames writes each line once.
+//! where bytes of a frame may lie, of which it keeps a list. Further ahead, it clears words to have their lines.
 //!
 //! Both sides check what they read: whatever the memory contains, no access leaves it and nothing panics.
 
