@@ -7,11 +7,11 @@ use crate::wait::clock::{self, LookTiming};
 /// The looks for the answer to the last mail.
 #[derive(Default)]
 pub(super) struct AnswerWait {
-    /// When the mail was written, in ticks.
+    /// When the last mail was written, in ticks.
     mailed: u64,
     /// When the next look is due, in ticks; 0 if the last one has found the answer.
     next_look: u64,
-    /// Number of looks.
+    /// Number of looks since the mail was written; those before its answer decide [`is_prompt`](Self::is_prompt).
     looks: u32,
     /// The last answer took few looks.
     pub(super) is_prompt: bool,

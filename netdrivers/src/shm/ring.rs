@@ -58,9 +58,9 @@ pub(super) trait GranuleAccess {
 pub(super) const GRANULE: usize = 32;
 /// Number of granules in a cache line.
 pub(super) const LINE_GRANULES: usize = 2;
-/// Number of lines that a producer claims at once in bursts of small frames. By turns, with 3, 4, 6 and 8 lines 8 bytes
-/// passed at 1.37, 1.45, 1.24 and 1.45 times the rate without claims at 165 ns from core to core, and at 1.04, 1.05, 1.11
-/// and 1.09 times at 28 ns; with 16 at 0.99 and 1.04 times.
+/// Number of lines that a producer claims at once in bursts of small frames. By turns, with 3 and 4 lines 8 bytes passed at
+/// 1.37 and 1.45 times the rate without claims at 165 ns from core to core, and at 1.04 and 1.05 times at 28 ns; in other
+/// turns with 8 and 16 lines at 1.20 and 0.99, and at 1.07 and 1.04 times.
 const CLAIMED_LINES: usize = 4;
 /// Largest number of lines that a producer claims for a longer frame: those of a good KiB. More lines than a processor
 /// waits for at a time delay the stores themselves.
@@ -280,8 +280,8 @@ impl<S: GranuleAccess> Producer<S> {
     }
 
     /// Claims free lines by stores. Those that the consumer has read take long to come back, and as stores leave a processor
-    /// one after the other, a burst would wait for each; claims made together wait together. A hint to fetch a line does
-    /// nothing: it is there, though shared.
+    /// one after the other, a burst would wait for each; claims made together wait together. A hint (`prefetchw`) changed
+    /// nothing on the processors where it was timed: the line is there, though shared.
     #[inline(never)]
     fn claim(&self, first: u64, lines: usize) {
         for line in 0..lines as u64 {
