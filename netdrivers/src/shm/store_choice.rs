@@ -40,6 +40,10 @@ struct Line {
     written: u32,
     /// Number of epochs, this one included, until one begins with a trial; 0: this one does.
     epochs_to_trial: u64,
+    /// Number of times that the last trial has found.
+    found: u32,
+    /// How many trials may still be repeated at once, as they found too little.
+    repeats: u32,
 }
 
 /// A mean of the last times.
@@ -67,6 +71,10 @@ const TRIAL_INTERVAL: u32 = 113;
 const MEMORY: u64 = 16;
 /// How many of them are kept when a trial begins.
 const KEPT: u64 = 4;
+/// The fewest times that a trial has to find: a single one may be interrupted.
+const FEWEST: u32 = 2;
+/// How many trials of a line may be repeated at once. Where none finds anything, they cost what an epoch does.
+const REPEATS: u32 = 8;
 /// Number of times of the line, one after the other, that it takes for another distance. A single one may be interrupted, and
 /// one in forty finds a line already there that the reader has written: sometimes three of them in a row.
 const DOUBTS: u32 = 6;
@@ -82,6 +90,8 @@ impl StoreChoice {
             // The first trial begins when ordinary stores have settled.
             written: EPOCH - 2 * SETTLING,
             epochs_to_trial: 0,
+            found: 0,
+            repeats: REPEATS,
         };
         Self {
             lines: [line(), line()],
@@ -96,14 +106,16 @@ impl StoreChoice {
     #[inline]
     pub(super) fn next(&mut self, kib: u32) -> (Stores, bool) {
         let line = self.line();
-        let is_trial = line.epochs_to_trial == 0 && line.written < TRIAL;
+        let is_trial = line.is_in_trial();
         let stores = match self.streams() != is_trial {
             true => Stores::Streamed,
             false => Stores::Cached,
         };
         let line = &mut self.lines[usize::from(self.is_far)];
         line.written += kib;
-        if line.written >= EPOCH {
+        if is_trial && line.written >= TRIAL {
+            self.end_trial();
+        } else if line.written >= EPOCH {
             line.written %= EPOCH;
             self.begin_epoch();
         }
@@ -144,18 +156,29 @@ impl StoreChoice {
         cached > streamed + streamed / 8
     }
 
-    /// A way that takes k times as long is tried in one of k epochs, so that trials cost at most a 64th of the time.
+    /// A way that takes k times as long is tried in one of k epochs, so that trials cost at most a 64th of the time. A trial
+    /// that found too little, or nothing to compare it with, is repeated as soon as the other way has been timed.
     #[cold]
-    fn begin_epoch(&mut self) {
+    fn end_trial(&mut self) {
         let [cached, streamed] = self.costs();
         let factor = cached.max(streamed) / cached.min(streamed).max(1);
+        let line = &mut self.lines[usize::from(self.is_far)];
+        if (cached == 0 || line.found < FEWEST) && line.repeats > 0 {
+            line.repeats -= 1;
+            line.written = EPOCH - 2 * SETTLING;
+        } else {
+            line.epochs_to_trial = factor.clamp(1, MOST_EPOCHS);
+        }
+    }
+
+    /// Begins an epoch, with a trial if one is due.
+    #[cold]
+    fn begin_epoch(&mut self) {
         let tried = usize::from(!self.streams());
         let line = &mut self.lines[usize::from(self.is_far)];
-        line.epochs_to_trial = match line.epochs_to_trial {
-            0 if cached != 0 => factor.clamp(1, MOST_EPOCHS) - 1,
-            epochs => epochs.saturating_sub(1),
-        };
+        line.epochs_to_trial = line.epochs_to_trial.saturating_sub(1);
         if line.epochs_to_trial == 0 {
+            line.found = 0;
             for kind in &mut line.times {
                 kind[tried].count = kind[tried].count.min(KEPT);
             }
@@ -171,6 +194,7 @@ impl StoreChoice {
         let time = nanoseconds.saturating_mul(1 << 20) / len.max(1) as u64;
         let line = &mut self.lines[usize::from(self.is_far)];
         line.times[usize::from(is_awaited)][stores as usize].add(time);
+        line.found += u32::from(line.is_in_trial());
         let now = WHOLE * u64::from(is_awaited);
         self.awaited = (7 * self.awaited + now) / 8;
     }
@@ -188,8 +212,15 @@ impl StoreChoice {
     }
 }
 
+impl Line {
+    fn is_in_trial(&self) -> bool {
+        self.epochs_to_trial == 0 && self.written < TRIAL
+    }
+}
+
 impl Mean {
-    /// Adds a time. One that took far longer was interrupted, and counts as if it took a few times the usual time.
+    /// Adds a time. One that took far longer was interrupted, and counts as if it took a few times the usual time. So were
+    /// those before it, if it took far shorter than they.
     fn add(&mut self, time: u64) {
         let time = time.clamp(1, u32::MAX.into());
         let time = match self.time {
@@ -197,7 +228,7 @@ impl Mean {
             known => time.min(4 * known),
         };
         let before = self.count.min(MEMORY - 1);
-        self.time = (self.time * before + time).div_ceil(before + 1);
+        self.time = (self.time.min(2 * time) * before + time).div_ceil(before + 1);
         self.count = before + 1;
     }
 }
@@ -307,6 +338,55 @@ mod tests {
             }
         }
         assert!(count >= 10 * (EPOCH - TRIAL), "{count}");
+    }
+
+    /// The first time of a way is of a frame that was interrupted, of a reader that was asleep.
+    #[test]
+    fn a_time_of_an_interrupted_frame_hides_no_better_way() {
+        for is_streamed_better in [false, true] {
+            let times = if is_streamed_better {
+                [600, 170]
+            } else {
+                [170, 600]
+            };
+            let mut choice = StoreChoice::new();
+            let (mut count, mut timed) = (0, [0; 2]);
+            for frame in 0..2 * EPOCH / FRAME {
+                let (stores, is_timed) = choice.next(FRAME);
+                if frame > EPOCH / FRAME {
+                    count += FRAME * u32::from(stores == Stores::Streamed);
+                }
+                if is_timed {
+                    timed[stores as usize] += 1;
+                    let is_first = timed[stores as usize] == 1;
+                    let time = times[stores as usize] * if is_first { 100 } else { 1 };
+                    choice.learn(stores, false, 16 << 10, time);
+                }
+            }
+            assert_eq!(count > EPOCH / 2, is_streamed_better, "{count}");
+        }
+    }
+
+    #[test]
+    fn a_trial_that_finds_nothing_is_repeated_a_few_times() {
+        let mut choice = StoreChoice::new();
+        let write = |choice: &mut StoreChoice, kib: u32, learns: bool| {
+            let mut count = 0;
+            for _ in 0..kib / FRAME {
+                let (stores, is_timed) = choice.next(FRAME);
+                count += FRAME * u32::from(stores == Stores::Streamed);
+                if is_timed && (learns || stores == Stores::Cached) {
+                    choice.learn(stores, false, 16 << 10, [600, 170][stores as usize]);
+                }
+            }
+            count
+        };
+        let count = write(&mut choice, 20 * EPOCH, false);
+        assert!((REPEATS * TRIAL..=(20 + REPEATS) * TRIAL).contains(&count));
+        let mut choice = StoreChoice::new();
+        write(&mut choice, 3 * TRIAL, false);
+        let count = write(&mut choice, EPOCH / 2, true);
+        assert!(count > EPOCH / 4, "{count}");
     }
 
     #[test]
