@@ -49,11 +49,13 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
             return self.first_in_bins(from, header);
         }
         let matches = |posted: &Posted<H::Pattern>| posted.pattern.matches(from, header);
-        let search = self.entries.search(matches, Classes::<H>::hash_posted);
-        if search.steps > DEPTH {
-            self.count();
-        }
-        search
+        self.waiting = [0; MAX_CLASSES];
+        let waiting = &mut self.waiting;
+        self.entries.search(matches, |posted| {
+            let (class, key) = Classes::<H>::of(&posted.pattern);
+            waiting[class] += 1;
+            [Some(hash(class, key))]
+        })
     }
 
     /// Takes the first matching entry out if it is not the first of all or there are bins.
@@ -77,16 +79,6 @@ impl<H: Header, C: Config, const DEPTH: usize, const BINS: usize>
             self.waiting[Classes::<H>::of(&pattern).0] += 1;
         }
         fits
-    }
-
-    #[cold]
-    fn count(&mut self) {
-        self.waiting = [0; MAX_CLASSES];
-        for place in self.entries.list().places() {
-            if let Some(posted) = self.entries.list().item(place) {
-                self.waiting[Classes::<H>::of(&posted.pattern).0] += 1;
-            }
-        }
     }
 
     fn first_in_bins(&self, from: Peer, header: &H) -> Search<u32> {

@@ -132,7 +132,7 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
     pub(super) fn search(
         &mut self,
         wanted: impl Fn(&T) -> bool,
-        hashes: impl Fn(&T) -> [Option<u32>; LANES],
+        hashes: impl FnMut(&T) -> [Option<u32>; LANES],
     ) -> Search<u32> {
         let search = self.list.search(wanted);
         if search.steps > DEPTH {
@@ -150,9 +150,9 @@ impl<T, S: Storage, K: Capacity, const LANES: usize, const DEPTH: usize, const B
 
     /// Puts every entry into bins.
     #[cold]
-    fn bin(&mut self, hashes: impl Fn(&T) -> [Option<u32>; LANES]) {
+    fn bin(&mut self, mut hashes: impl FnMut(&T) -> [Option<u32>; LANES]) {
         self.binned = self.list.places().all(|place| {
-            let groups = self.list.item(place).map_or([None; LANES], &hashes);
+            let groups = self.list.item(place).map_or([None; LANES], &mut hashes);
             self.bins.insert(place, groups, BINS).is_some()
         });
         if !self.binned {
