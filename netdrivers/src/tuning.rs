@@ -66,9 +66,12 @@ pub const FAR_BURST: u64 = 200;
 pub const BURST_GAP: u64 = 16_000;
 /// Shortest frame in bytes of such a burst: messages of 256 and 512 bytes passed at 0.99 and 0.96 of their rate with it. The
 /// frames that follow after [`BURST_FRAMES`] lie in cells, as long ones do: by turns, messages of 1, 2 and 4 KiB passed at
-/// 1.28, 1.45 and 1.27 times the rate through the ring at 33 ns from core to core. Over a line of 160 to 200 ns those of 1
-/// KiB passed at 0.8 times that rate one way and at 1.25 times both ways, of 2 KiB at 1.5 times.
+/// 1.28, 1.45 and 1.27 times the rate through the ring at 33 ns from core to core.
 pub const BURST_FRAME: usize = 1 << 10;
+/// Longest such frame in bytes that stays in the ring over a line that takes long: by turns, at 160 to 220 ns from core to
+/// core, messages of 1024, 1300, 1500, 2048 and 4096 bytes passed at 1.36, 1.14, 0.99, 0.67 and 0.58 times the rate through
+/// cells, of 1024 bytes both ways at 1.18 times.
+pub const FAR_RING_FRAME: usize = 1408;
 /// Frames in cells that are shorter than this, in bytes, tell how fast a burst comes, as those in the ring do.
 pub const MEDIUM_FRAME: usize = 8 << 10;
 /// Number of frames from [`BURST_FRAME`] bytes on, without one of the other side in between, that are a burst: more than those

@@ -376,7 +376,9 @@ impl Channel for Shm {
         let len = Part::total(parts);
         if len >= BURST_FRAME
             && (len >= LONG_FRAME
-                || self.burst_cells && self.wait_policy.spins() && connection.is_burst(self.timing))
+                || self.burst_cells
+                    && self.wait_policy.spins()
+                    && connection.is_burst(len, self.timing))
         {
             return self.send_long(to, cookie, parts);
         }

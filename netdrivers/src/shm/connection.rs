@@ -19,7 +19,8 @@ use super::received_frame::{EventHandler, Frame};
 use super::ring::{self, Consumer, EXPOSED, LINE_GRANULES, LONG, Producer, RingError};
 use super::ring_memory::{MailMemory, RingMemory};
 use super::segment::Segment;
-use crate::tuning::{BURST_FRAMES, FAST_PATHS, MEDIUM_FRAME};
+use crate::tuning::{BURST_FRAMES, FAR_RING_FRAME, FAST_PATHS, MEDIUM_FRAME};
+use crate::wait;
 use crate::wait::clock::{self, LookTiming};
 
 pub(super) struct Connection {
@@ -157,9 +158,33 @@ impl Connection {
 
     /// Returns whether frames follow each other so that the next one, of medium length, lies better in a cell.
     #[inline]
-    pub(super) fn is_burst(&mut self, timing: LookTiming) -> bool {
+    pub(super) fn is_burst(&mut self, len: usize, timing: LookTiming) -> bool {
         let heard = self.inbound.position().wrapping_add(self.mail.received());
-        self.outbound_burst.goes_on(heard, timing)
+        self.outbound_burst.goes_on(heard, timing) && !self.suits_ring(len)
+    }
+
+    /// Lets the line to the peer seem long.
+    #[cfg(test)]
+    pub(super) fn seem_far(&mut self) {
+        let (long, _) = self.long.as_deref_mut().expect("cells");
+        (0..10).for_each(|_| long.learn_distance(0));
+    }
+
+    /// Returns whether a frame of a burst lies better in the ring: over a long line, if the producer claims all of its lines.
+    #[inline(never)]
+    fn suits_ring(&mut self, len: usize) -> bool {
+        let long = self.long.as_deref_mut().map(|(long, _)| long);
+        let Some(long) = long.filter(|it| len <= FAR_RING_FRAME && it.is_far()) else {
+            return false;
+        };
+        if self.outbound.lacks_room(len) {
+            // No cell tells the distance meanwhile, so this look does.
+            let began = wait::now();
+            if self.outbound.has_more_room() {
+                long.learn_distance(began);
+            }
+        }
+        true
     }
 
     /// Appends a frame of `len` bytes, which lies in one of this rank's cells; returns false if all are in use.

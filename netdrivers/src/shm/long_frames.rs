@@ -198,10 +198,7 @@ impl LongProducer {
         }
         let count = read - self.read;
         if let Some(began) = began.filter(|_| count > 0) {
-            let time = wait::now().saturating_sub(began);
-            self.choices
-                .iter_mut()
-                .for_each(|choice| choice.learn_distance(time));
+            self.learn_distance(began);
         }
         self.read = read;
         self.free(count, free);
@@ -215,6 +212,19 @@ impl LongProducer {
             );
         }
         Ok(())
+    }
+
+    /// Learns how long it took, until now, to look at a line that the consumer had written.
+    pub(super) fn learn_distance(&mut self, began: u64) {
+        let time = wait::now().saturating_sub(began);
+        self.choices
+            .iter_mut()
+            .for_each(|choice| choice.learn_distance(time));
+    }
+
+    /// Returns whether the line to the consumer is long.
+    pub(super) fn is_far(&self) -> bool {
+        self.choices[0].is_far()
     }
 
     /// Returns whether it has cells.

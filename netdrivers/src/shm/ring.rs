@@ -298,7 +298,12 @@ impl<S: GranuleAccess> Producer<S> {
         self.position
     }
 
-    /// Returns whether the consumer has taken a record since [`RingError::Full`].
+    /// Returns whether a frame of `len` bytes may need room of records that are not known to be taken.
+    pub(super) fn lacks_room(&self, len: usize) -> bool {
+        self.position + granules(len) as u64 >= self.consumed + S::GRANULES as u64
+    }
+
+    /// Returns whether the consumer has taken a record since it was last looked at.
     pub(super) fn has_more_room(&self) -> bool {
         self.memory.consumed().load(Ordering::Acquire) != self.consumed
     }

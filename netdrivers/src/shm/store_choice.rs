@@ -131,6 +131,11 @@ impl StoreChoice {
         (stores, before >= SETTLING && before % interval < kib)
     }
 
+    /// Returns whether the line is long.
+    pub(super) fn is_far(&self) -> bool {
+        self.is_far
+    }
+
     fn line(&self) -> &Line {
         &self.lines[usize::from(self.is_far)]
     }

@@ -6,7 +6,7 @@ use pombo_kernel::memory::Part;
 
 use super::pair;
 use crate::shm::Shm;
-use crate::tuning::{BURST_FRAME, BURST_FRAMES, LONG_FRAME, MEDIUM_FRAME};
+use crate::tuning::{BURST_FRAME, BURST_FRAMES, FAR_RING_FRAME, LONG_FRAME, MEDIUM_FRAME};
 use crate::wait::WaitPolicy;
 
 /// Number of frames of a burst.
@@ -140,10 +140,31 @@ fn medium_frames_that_follow_each_other_lie_in_cells() {
     }
 }
 
+fn free(rank: &Shm) -> usize {
+    rank.free_cells.as_ref().map_or(0, |free| free.count())
+}
+
+#[test]
+fn over_a_long_line_only_longer_frames_lie_in_cells() {
+    for (len, expects_cells) in [
+        (BURST_FRAME, false),
+        (FAR_RING_FRAME, false),
+        (FAR_RING_FRAME + 1, true),
+        (LONG_FRAME - 1, true),
+    ] {
+        with_ranks(0, true, |sender, receiver| {
+            let cells = free(sender);
+            sender.connections[1].seem_far();
+            (0..2 * BURST).for_each(|_| send(sender, len));
+            assert_eq!(free(sender) < cells, expects_cells, "{len}");
+            receive_all(receiver, 2 * BURST);
+        });
+    }
+}
+
 /// A rank that hears of its peer meanwhile sends no burst: its frames need no cells.
 #[test]
 fn frames_that_are_answered_need_no_cells() {
-    let free = |rank: &Shm| rank.free_cells.as_ref().map_or(0, |free| free.count());
     with_ranks(0, true, |sender, receiver| {
         let cells = free(sender);
         assert!(cells > 0);
