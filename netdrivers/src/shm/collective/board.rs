@@ -28,6 +28,8 @@ const LINE: usize = 64;
 pub(super) trait BoardMemory {
     /// Number of slots of a board.
     const SLOTS: u64;
+    /// Number of operations whose slots are claimed together.
+    const CLAIMED: u64 = Self::SLOTS.div_ceil(4);
     /// Size in bytes of the longest payload in a slot.
     const INLINE: usize;
     /// Size in bytes of the longest payload on the page of a slot.
@@ -109,6 +111,8 @@ pub(super) struct Board<P> {
     places: Box<[Range<usize>]>,
     /// Where the next one of the longest payloads lies, if it fits there.
     cursor: usize,
+    /// The operation in which this rank claims lines again.
+    claim_at: u64,
     /// [`TIMED`] if the reading of the next payload is timed, else 0.
     timed: u64,
 }
@@ -128,6 +132,7 @@ impl<P: BoardMemory> Board<P> {
             behind: 0,
             places: vec![0..0; P::SLOTS as usize].into(),
             cursor: 0,
+            claim_at: 0,
             timed: 0,
         }
     }
@@ -238,11 +243,24 @@ impl<P: BoardMemory> Board<P> {
         self.next += 1;
         self.published = self.next;
         number.store(self.next, Ordering::Release);
-        // The store fetches the cache line of the next operation's slot while this rank waits for the others. It is a
-        // release, because a rank that still needs the round in that slot may read its number from this store.
-        let [number, ..] = self.slots.slot_words(self.me, slot + STRIDE);
-        number.store(number.load(Ordering::Relaxed), Ordering::Release);
+        let operation = self.round / ROUNDS;
+        if operation >= self.claim_at {
+            self.claim_at = operation + P::CLAIMED;
+            self.claim(operation);
+        }
         true
+    }
+
+    /// Fetches the lines of the slots with which later operations begin, where readers have them, by stores: several together
+    /// take as long as one. They are releases, because a rank that still needs the round in a slot may read its number from
+    /// this store.
+    #[inline(never)]
+    fn claim(&self, operation: u64) {
+        for operation in operation..self.claim_at {
+            let slot = Self::slot((operation + P::CLAIMED) * ROUNDS);
+            let [number, ..] = self.slots.slot_words(self.me, slot);
+            number.store(number.load(Ordering::Relaxed), Ordering::Release);
+        }
     }
 
     /// Returns whether that rank has published for this round.

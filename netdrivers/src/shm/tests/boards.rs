@@ -100,6 +100,33 @@ fn payloads_of_all_lengths_arrive_whatever_was_ahead() {
     }
 }
 
+/// A rank runs operations as far ahead as it has room, and claims lines of slots that the other one has not read.
+#[test]
+fn operations_ahead_of_their_reader_stay() {
+    let mut members = group_of(2);
+    let [writer, reader] = &mut members[..] else {
+        panic!("two ranks")
+    };
+    let mut ahead = 0_u64;
+    for operation in 0..200 {
+        loop {
+            group(writer).begin(ahead, 7);
+            let text = ahead.to_ne_bytes();
+            let filled = group(writer).fill(8, |room| room.copy_from_slice(&text));
+            if filled != Ok(Some(())) {
+                break;
+            }
+            assert!(group(writer).publish(8));
+            group(writer).end();
+            ahead += 1;
+        }
+        assert!(ahead > operation + 16, "{ahead} {operation}");
+        group(reader).begin(operation, 7);
+        expect(reader, 0, &operation.to_ne_bytes());
+        group(reader).end();
+    }
+}
+
 /// One more than the room holds waits for the slowest reader.
 #[test]
 fn a_writer_waits_for_the_slowest_reader() {
