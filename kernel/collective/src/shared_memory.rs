@@ -136,14 +136,19 @@ pub fn allgather_shm(
 
 /// Exchanges blocks between all ranks: every rank publishes its data for all in segments, `ahead` segments before it
 /// reads the first, which needs space for as many rounds. Block s x ranks + r is segment s of the data to rank r
-/// (input) or from rank r (output). The output may be the input.
+/// (input) or from rank r (output). The output may be the input. One of two ranks publishes the other one's blocks alone.
 pub fn alltoall_shm(
     rank: usize,
     ranks: usize,
     segments: usize,
     ahead: usize,
 ) -> impl Iterator<Item = Step> + Clone {
-    let piece = move |segment| Buffer::Input.blocks(segment * ranks, ranks);
+    let (first, parts) = if ranks == 2 {
+        (1 - rank, 1)
+    } else {
+        (0, ranks)
+    };
+    let piece = move |segment| Buffer::Input.blocks(segment * ranks + first, parts);
     let own = move |segment| Buffer::Input.block(segment * ranks + rank);
     exchange(rank, ranks, segments, ahead, piece, own)
 }

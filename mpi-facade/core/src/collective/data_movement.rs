@@ -249,10 +249,11 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
             }
             _ => return call.disagrees(Operation::Alltoall, (given, each)),
         };
-        let (grain, segments) = shares(each, ranks, 1);
+        let parts = if ranks == 2 { 1 } else { ranks };
+        let (grain, segments) = shares(each, parts, 1);
         let side = |region| BlockedBuffer::matrix(region, ranks, grain);
         let buffers = ShmBuffers {
-            scattered: Some(schedules::Buffer::Output),
+            scattered: (parts > 1).then_some(schedules::Buffer::Output),
             ..ShmBuffers::plain(Operation::Alltoall, each, side(input), side(output))
         };
         let buffers = buffers.giving(Operation::Alltoall, given);
