@@ -160,7 +160,7 @@ impl Connection {
     #[inline]
     pub(super) fn is_burst(&mut self, len: usize, timing: LookTiming) -> bool {
         let heard = self.inbound.position().wrapping_add(self.mail.received());
-        self.outbound_burst.goes_on(heard, timing) && !self.suits_ring(len)
+        FAST_PATHS && self.outbound_burst.goes_on(heard, timing) && !self.suits_ring(len)
     }
 
     /// Lets the line to the peer seem long.
