@@ -170,7 +170,8 @@ impl Connection {
         (0..10).for_each(|_| long.learn_distance(0));
     }
 
-    /// Returns whether a frame of a burst lies better in the ring: over a long line, if the producer claims all of its lines.
+    /// Returns whether a frame of a burst lies better in the ring: over a long line, if it is short. Learns the distance, as
+    /// such frames use no cells meanwhile, whose cursor tells it otherwise.
     #[inline(never)]
     fn suits_ring(&mut self, len: usize) -> bool {
         let long = self.long.as_deref_mut().map(|(long, _)| long);
@@ -178,7 +179,6 @@ impl Connection {
             return false;
         };
         if self.outbound.lacks_room(len) {
-            // No cell tells the distance meanwhile, so this look does.
             let began = wait::now();
             if self.outbound.has_more_room() {
                 long.learn_distance(began);

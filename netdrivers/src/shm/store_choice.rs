@@ -40,7 +40,8 @@ struct Line {
     written: u32,
     /// Number of epochs, this one included, until one begins with a trial; 0: this one does.
     epochs_to_trial: u64,
-    /// Number of times that the last trial has found.
+    /// Whether the last trial is of streamed stores, and how many times of the way that it tries were learnt in it.
+    tries_streamed: bool,
     found: u32,
     /// How many trials may still be repeated at once, as they found too little.
     repeats: u32,
@@ -73,7 +74,7 @@ const MEMORY: u64 = 16;
 const KEPT: u64 = 4;
 /// The fewest times that a trial has to find: a single one may be interrupted.
 const FEWEST: u32 = 2;
-/// How many trials of a line may be repeated at once. Where none finds anything, they cost what an epoch does.
+/// How many trials of a line may be repeated, in all, before the next epoch.
 const REPEATS: u32 = 8;
 /// Number of times of the line, one after the other, that it takes for another distance. A single one may be interrupted, and
 /// one in forty finds a line already there that the reader has written: sometimes three of them in a row.
@@ -90,6 +91,7 @@ impl StoreChoice {
             // The first trial begins when ordinary stores have settled.
             written: EPOCH - 2 * SETTLING,
             epochs_to_trial: 0,
+            tries_streamed: true,
             found: 0,
             repeats: REPEATS,
         };
@@ -179,13 +181,14 @@ impl StoreChoice {
     /// Begins an epoch, with a trial if one is due.
     #[cold]
     fn begin_epoch(&mut self) {
-        let tried = usize::from(!self.streams());
+        let tries_streamed = !self.streams();
         let line = &mut self.lines[usize::from(self.is_far)];
         line.epochs_to_trial = line.epochs_to_trial.saturating_sub(1);
         if line.epochs_to_trial == 0 {
-            line.found = 0;
+            (line.tries_streamed, line.found) = (tries_streamed, 0);
             for kind in &mut line.times {
-                kind[tried].count = kind[tried].count.min(KEPT);
+                let mean = &mut kind[usize::from(tries_streamed)];
+                mean.count = mean.count.min(KEPT);
             }
         }
     }
@@ -199,7 +202,8 @@ impl StoreChoice {
         let time = nanoseconds.saturating_mul(1 << 20) / len.max(1) as u64;
         let line = &mut self.lines[usize::from(self.is_far)];
         line.times[usize::from(is_awaited)][stores as usize].add(time);
-        line.found += u32::from(line.is_in_trial());
+        let is_tried = (stores == Stores::Streamed) == line.tries_streamed;
+        line.found += u32::from(is_tried && line.is_in_trial());
         let now = WHOLE * u64::from(is_awaited);
         self.awaited = (7 * self.awaited + now) / 8;
     }
@@ -225,7 +229,7 @@ impl Line {
 
 impl Mean {
     /// Adds a time. One that took far longer was interrupted, and counts as if it took a few times the usual time. So were
-    /// those before it, if it took far shorter than they.
+    /// the few before it, if it took far shorter than they.
     fn add(&mut self, time: u64) {
         let time = time.clamp(1, u32::MAX.into());
         let time = match self.time {
@@ -233,7 +237,12 @@ impl Mean {
             known => time.min(4 * known),
         };
         let before = self.count.min(MEMORY - 1);
-        self.time = (self.time.min(2 * time) * before + time).div_ceil(before + 1);
+        let known = if before < KEPT {
+            self.time.min(2 * time)
+        } else {
+            self.time
+        };
+        self.time = (known * before + time).div_ceil(before + 1);
         self.count = before + 1;
     }
 }
