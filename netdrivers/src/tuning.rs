@@ -68,9 +68,9 @@ pub const BURST_GAP: u64 = 16_000;
 /// frames that follow after [`BURST_FRAMES`] lie in cells, as long ones do: by turns, messages of 1, 2 and 4 KiB passed at
 /// 1.28, 1.45 and 1.27 times the rate through the ring at 33 ns from core to core.
 pub const BURST_FRAME: usize = 1 << 10;
-/// Longest frame of a burst in bytes that stays in the ring over a line that takes long: by turns, at 160 to 220 ns from core to
-/// core, messages of 1024, 1300, 1500, 2048 and 4096 bytes passed at 1.36, 1.14, 0.99, 0.67 and 0.58 times the rate through
-/// cells, of 1024 bytes both ways at 1.18 times.
+/// Longest frame of a burst in bytes that stays in the ring over a line that takes long: by turns, at 160 to 220 ns from
+/// core to core, messages of 1024, 1300, 1500, 2048 and 4096 bytes passed at 1.36, 1.14, 0.99, 0.67 and 0.58 times the rate
+/// through cells, of 1024 bytes both ways at 1.18 times.
 pub const FAR_RING_FRAME: usize = 1408;
 /// Frames in cells that are shorter than this, in bytes, tell how fast a burst comes, as those in the ring do.
 pub const MEDIUM_FRAME: usize = 8 << 10;

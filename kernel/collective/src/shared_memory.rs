@@ -134,20 +134,22 @@ pub fn allgather_shm(
     exchange(rank, ranks, segments, ahead, piece, piece)
 }
 
+/// Returns how many blocks of a segment a rank publishes in [`alltoall_shm`]: those of all, or of two ranks the other one's.
+pub const fn alltoall_parts(ranks: usize) -> usize {
+    if ranks == 2 { 1 } else { ranks }
+}
+
 /// Exchanges blocks between all ranks: every rank publishes its data for all in segments, `ahead` segments before it
 /// reads the first, which needs space for as many rounds. Block s x ranks + r is segment s of the data to rank r
-/// (input) or from rank r (output). The output may be the input. One of two ranks publishes the other one's blocks alone.
+/// (input) or from rank r (output). The output may be the input. It publishes [`alltoall_parts`] blocks of each segment.
 pub fn alltoall_shm(
     rank: usize,
     ranks: usize,
     segments: usize,
     ahead: usize,
 ) -> impl Iterator<Item = Step> + Clone {
-    let (first, parts) = if ranks == 2 {
-        (1 - rank, 1)
-    } else {
-        (0, ranks)
-    };
+    let parts = alltoall_parts(ranks);
+    let first = if parts < ranks { 1 - rank } else { 0 };
     let piece = move |segment| Buffer::Input.blocks(segment * ranks + first, parts);
     let own = move |segment| Buffer::Input.block(segment * ranks + rank);
     exchange(rank, ranks, segments, ahead, piece, own)

@@ -271,7 +271,7 @@ impl<S: Storage, K: Capacity, const LANES: usize> Bins<S, K, LANES> {
     }
 }
 
-/// Maps a key of a class to a hash that is spread over the whole range, by a product whose halves are added without carry:
+/// Maps a key of a class to a hash that is spread over the whole range: the exclusive or of both halves of a product, as
 /// either half alone lets keys at some equal distances, as tags in turn, fall into few bins.
 #[inline]
 pub(super) const fn hash(class: usize, key: u32) -> u32 {

@@ -378,7 +378,7 @@ impl Channel for Shm {
             && (len >= LONG_FRAME
                 || self.burst_cells
                     && self.wait_policy.spins()
-                    && connection.is_burst(len, self.timing))
+                    && connection.suits_cell(len, self.timing))
         {
             return self.send_long(to, cookie, parts);
         }

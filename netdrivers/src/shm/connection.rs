@@ -158,7 +158,7 @@ impl Connection {
 
     /// Returns whether frames follow each other so that the next one, of medium length, lies better in a cell.
     #[inline]
-    pub(super) fn is_burst(&mut self, len: usize, timing: LookTiming) -> bool {
+    pub(super) fn suits_cell(&mut self, len: usize, timing: LookTiming) -> bool {
         let heard = self.inbound.position().wrapping_add(self.mail.received());
         FAST_PATHS && self.outbound_burst.goes_on(heard, timing) && !self.suits_ring(len)
     }

@@ -40,8 +40,8 @@ struct Line {
     written: u32,
     /// Number of epochs, this one included, until one begins with a trial; 0: this one does.
     epochs_to_trial: u64,
-    /// Whether the last trial is of streamed stores, and how many times of the way that it tries were learnt in it.
-    tries_streamed: bool,
+    /// The way that the last trial tries, and how many times of it were learnt meanwhile.
+    tried: Stores,
     found: u32,
     /// How many trials may still be repeated at once, as they found too little.
     repeats: u32,
@@ -91,7 +91,7 @@ impl StoreChoice {
             // The first trial begins when ordinary stores have settled.
             written: EPOCH - 2 * SETTLING,
             epochs_to_trial: 0,
-            tries_streamed: true,
+            tried: Stores::Streamed,
             found: 0,
             repeats: REPEATS,
         };
@@ -109,10 +109,7 @@ impl StoreChoice {
     pub(super) fn next(&mut self, kib: u32) -> (Stores, bool) {
         let line = self.line();
         let is_trial = line.is_in_trial();
-        let stores = match self.streams() != is_trial {
-            true => Stores::Streamed,
-            false => Stores::Cached,
-        };
+        let stores = self.stores(is_trial);
         let line = &mut self.lines[usize::from(self.is_far)];
         line.written += kib;
         if is_trial && line.written >= TRIAL {
@@ -157,6 +154,14 @@ impl StoreChoice {
         })
     }
 
+    /// Returns the better way, or for a trial the other one.
+    fn stores(&self, is_trial: bool) -> Stores {
+        match self.streams() != is_trial {
+            true => Stores::Streamed,
+            false => Stores::Cached,
+        }
+    }
+
     /// Returns whether streamed stores are better, by more than what times differ anyway.
     fn streams(&self) -> bool {
         let [cached, streamed] = self.costs();
@@ -181,13 +186,13 @@ impl StoreChoice {
     /// Begins an epoch, with a trial if one is due.
     #[cold]
     fn begin_epoch(&mut self) {
-        let tries_streamed = !self.streams();
+        let tried = self.stores(true);
         let line = &mut self.lines[usize::from(self.is_far)];
         line.epochs_to_trial = line.epochs_to_trial.saturating_sub(1);
         if line.epochs_to_trial == 0 {
-            (line.tries_streamed, line.found) = (tries_streamed, 0);
+            (line.tried, line.found) = (tried, 0);
             for kind in &mut line.times {
-                let mean = &mut kind[usize::from(tries_streamed)];
+                let mean = &mut kind[tried as usize];
                 mean.count = mean.count.min(KEPT);
             }
         }
@@ -202,8 +207,7 @@ impl StoreChoice {
         let time = nanoseconds.saturating_mul(1 << 20) / len.max(1) as u64;
         let line = &mut self.lines[usize::from(self.is_far)];
         line.times[usize::from(is_awaited)][stores as usize].add(time);
-        let is_tried = (stores == Stores::Streamed) == line.tries_streamed;
-        line.found += u32::from(is_tried && line.is_in_trial());
+        line.found += u32::from(stores == line.tried && line.is_in_trial());
         let now = WHOLE * u64::from(is_awaited);
         self.awaited = (7 * self.awaited + now) / 8;
     }

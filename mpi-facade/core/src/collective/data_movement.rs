@@ -249,7 +249,7 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
             }
             _ => return call.disagrees(Operation::Alltoall, (given, each)),
         };
-        let parts = if ranks == 2 { 1 } else { ranks };
+        let parts = schedules::alltoall_parts(ranks);
         let (grain, segments) = shares(each, parts, 1);
         let side = |region| BlockedBuffer::matrix(region, ranks, grain);
         let buffers = ShmBuffers {
