@@ -21,7 +21,7 @@ pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// The same of a machine with the other byte order.
 const FOREIGN_MAGIC: u64 = MAGIC.swap_bytes();
 /// The version of the layout and of everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 18;
+pub(super) const VERSION: u64 = 19;
 
 /// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 128 GiB of the
 /// 128 TiB that a process can address.
@@ -216,9 +216,10 @@ impl Layout {
         CONTROLS + rank * size_of::<Control>()
     }
 
-    /// Returns the offset of a cursor. Those of one consumer are adjacent, as it alone writes them.
+    /// Returns the offset of a cursor. Those of one consumer are adjacent, as it alone writes them; a line is free before
+    /// those of the next one, as processors fetch the lines beside one that they miss.
     pub(super) fn cursor(self, from: usize, to: usize) -> usize {
-        self.cursors() + self.pair(from, to) * size_of::<ConsumerCursor>()
+        self.cursors() + (to * (self.ranks + 1) + from) * size_of::<ConsumerCursor>()
     }
 
     pub(super) fn ring(self, from: usize, to: usize) -> usize {
@@ -288,7 +289,7 @@ impl Layout {
     }
 
     fn rings(self) -> usize {
-        let cursors = self.ranks * self.ranks * size_of::<ConsumerCursor>();
+        let cursors = self.ranks * (self.ranks + 1) * size_of::<ConsumerCursor>();
         (self.cursors() + cursors).next_multiple_of(PAGE)
     }
 }

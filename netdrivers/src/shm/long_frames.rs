@@ -71,7 +71,7 @@ struct TimedFrame {
     /// When writing it began and ended, in nanoseconds.
     began: u64,
     ended: u64,
-    /// Whether the consumer had read everything before, so that it waits for the frame.
+    /// Whether the consumer had read everything before, so that it probably waits for the frame.
     is_awaited: bool,
 }
 
@@ -366,15 +366,16 @@ impl Place {
 }
 
 impl TimedFrame {
-    /// Returns the nanoseconds that the frame cost, which the consumer has read: all from the beginning of its writing to
-    /// the end of its reading where the consumer waited for it, else those of the side that took longer, as both work
-    /// beside each other.
+    /// Returns the nanoseconds that the frame cost, which the consumer has read: those of both sides where the consumer
+    /// waited for it, else those of the side that took longer, as both work beside each other. What passes between them
+    /// says nothing of the stores: the consumer may have other frames to write first, or sleep.
     fn time(&self, cursor: &LongCursor) -> u64 {
         let (began, ended) = (&cursor.began, &cursor.ended);
         let (began, ended) = (began.load(Ordering::Relaxed), ended.load(Ordering::Relaxed));
+        let (written, read) = (self.ended - self.began, ended.saturating_sub(began));
         match self.is_awaited {
-            true => ended.saturating_sub(self.began),
-            false => ended.saturating_sub(began).max(self.ended - self.began),
+            true => written.saturating_add(read),
+            false => written.max(read),
         }
     }
 }
@@ -412,5 +413,35 @@ impl LongConsumer {
             f(frame);
         }
         cursor.read.store(number, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_costs_what_both_sides_took_however_late_it_was_read() {
+        let frame = |is_awaited| TimedFrame {
+            number: 1,
+            len: 8192,
+            stores: Stores::Streamed,
+            began: 1000,
+            ended: 1400,
+            is_awaited,
+        };
+        let cursor = LongCursor::default();
+        for late in [0, 100, 1_000_000] {
+            cursor.began.store(1400 + late, Ordering::Relaxed);
+            cursor.ended.store(1900 + late, Ordering::Relaxed);
+            assert_eq!(frame(true).time(&cursor), 900);
+            assert_eq!(frame(false).time(&cursor), 500);
+        }
+        cursor.ended.store(0, Ordering::Relaxed);
+        assert_eq!(
+            frame(true).time(&cursor),
+            400,
+            "what another process wrote may be anything"
+        );
     }
 }
