@@ -188,6 +188,24 @@ impl<'a, A: Arrival> Reader<'a, A> {
     }
 }
 
+/// Length in bytes of a cache line, of which long shares have whole ones.
+const LINE: usize = 64;
+
+/// Returns how many of the next `rest` bytes of a message go in a frame with room for `most`. What follows in other frames
+/// begins in a line as the message does, so that copies of it are as quick, unless a frame is so short that the bytes left
+/// out would count.
+pub(crate) fn share(most: usize, rest: usize) -> usize {
+    match rest <= most || most < LINE * LINE {
+        true => most.min(rest),
+        false => most - most % LINE,
+    }
+}
+
+/// Returns the length of a message's first share. Nothing can be read before it is written, so it is half as long as others.
+pub(crate) fn first_share(most: usize, rest: usize) -> usize {
+    share(most.div_ceil(2).next_multiple_of(LINE).min(most), rest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,5 +293,22 @@ mod tests {
             writer.put(&[9_u8; 50]);
         }
         assert_eq!(writer.finish([0; PREAMBLE]).len(), PREAMBLE + 100);
+    }
+
+    #[test]
+    fn shares_are_whole_lines_and_fit() {
+        assert_eq!(
+            (share(16360, 65536), first_share(16360, 65536)),
+            (16320, 8192)
+        );
+        for most in [1, 63, 64, 100, 1400, 4095, 4096, 16360] {
+            for rest in [0, 1, most - 1, most, most + 1, 3 * most] {
+                for len in [share(most, rest), first_share(most, rest)] {
+                    assert!(len <= most.min(rest) && (len > 0 || rest == 0));
+                    assert!(len == rest || most < 8192 || len % LINE == 0);
+                }
+                assert!(share(most, rest) + most / LINE >= most.min(rest));
+            }
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::aspect::{Length, Maybe, Transfer};
 use crate::channel::Cookie;
 use crate::config::Config;
 use crate::envelope::Envelope;
-use crate::frame::{Handle, Kind, PREAMBLE, Writer};
+use crate::frame::{Handle, Kind, PREAMBLE, Writer, first_share, share};
 use crate::header::{Header, Peer};
 use crate::memory::{BufferAccess, Ticket};
 
@@ -57,7 +57,10 @@ impl<H: Header, C: Config> State<H, C> {
         let most = channel.limit(peer) - (PREAMBLE + size_of::<Handle>() + size_of::<C::Length>());
         let mut next = 0;
         for _ in 0..<C::Transfer as Transfer>::EARLY_FRAMES {
-            let size = most.min(len - next);
+            let size = match next {
+                0 => first_share(most, len),
+                _ => share(most, len - next),
+            };
             let Some(part) = buffers.part(me, next, size).filter(|_| size > 0) else {
                 break;
             };

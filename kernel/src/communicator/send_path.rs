@@ -12,7 +12,7 @@ use crate::channel::{ChannelError, Cookie, Sent};
 use crate::config::Config;
 use crate::envelope::Envelope;
 use crate::error::Error;
-use crate::frame::{EagerHeader, Handle, Kind, PREAMBLE, Writer};
+use crate::frame::{EagerHeader, Handle, Kind, PREAMBLE, Writer, share};
 use crate::header::{Header, Peer};
 use crate::memory::{BufferAccess, Part, Source, Ticket};
 use zerocopy::IntoBytes;
@@ -309,7 +309,11 @@ impl<H: Header, C: Config> State<H, C> {
                 && !<C::Transfer as Transfer>::HINTS
                 && channel.supports_single_copy(peer, want)
                 && fixed(buffers.part(me, 0, want));
-            let len = if whole { want } else { most.min(want - next) };
+            let len = if whole {
+                want
+            } else {
+                share(most, want - next)
+            };
             let Some(part) = buffers.part(me, next, len) else {
                 // The loan has ended; the active queue handles the abort.
                 operation.state = match operation.state {
