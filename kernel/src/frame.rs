@@ -201,9 +201,13 @@ pub(crate) fn share(most: usize, rest: usize) -> usize {
     }
 }
 
-/// Returns the length of a message's first share. Nothing can be read before it is written, so it is half as long as others.
+/// Returns the length of a message's first share. Nothing can be read before it is written, so that of a long frame is half as
+/// long as others.
 pub(crate) fn first_share(most: usize, rest: usize) -> usize {
-    share(most.div_ceil(2).next_multiple_of(LINE).min(most), rest)
+    match most < LINE * LINE {
+        true => share(most, rest),
+        false => share((most / 2).next_multiple_of(LINE), rest),
+    }
 }
 
 #[cfg(test)]
