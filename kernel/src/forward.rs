@@ -14,7 +14,7 @@ macro_rules! channel_defaults {
     };
     (@ supports_single_copy) => {
         #[inline]
-        fn supports_single_copy(&self, _to: $crate::Peer, _len: usize) -> bool {
+        fn supports_single_copy(&self, _to: $crate::Peer, _len: usize, _both_ways: bool) -> bool {
             false
         }
     };
@@ -142,7 +142,7 @@ macro_rules! forward_channel {
     (@ peers $($to:tt)+) => { $crate::__forward! { $($to)+ peers(&self) -> usize } };
     (@ limit $($to:tt)+) => { $crate::__forward! { $($to)+ limit(&self, to: $crate::Peer) -> usize } };
     (@ supports_single_copy $($to:tt)+) => {
-        $crate::__forward! { $($to)+ supports_single_copy(&self, to: $crate::Peer, len: usize) -> bool }
+        $crate::__forward! { $($to)+ supports_single_copy(&self, to: $crate::Peer, len: usize, both_ways: bool) -> bool }
     };
     (@ favours_early_data $($to:tt)+) => {
         $crate::__forward! { $($to)+ favours_early_data(&self, to: $crate::Peer) -> bool }

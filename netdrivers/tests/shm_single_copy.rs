@@ -10,7 +10,7 @@ mod processes;
 use std::mem::MaybeUninit;
 
 use numbered::{Numbered, select};
-use pombo_kernel::aspect::Rendezvous;
+use pombo_kernel::aspect::{EarlyData, Rendezvous};
 use pombo_kernel::matching::Linear;
 use pombo_kernel::{
     Capacities, Communicator, Composition, Endpoint, Error, Loan, Memory, Peer, PointToPoint, Port,
@@ -409,6 +409,67 @@ fn forbid() {
             ) == 0
     };
     assert!(installed, "this system has no filters");
+}
+
+/// Both ranks send long messages at once, of which early data and frames may have been copied before the rest is read in
+/// place. What cannot be read is copied from there on, and nothing twice.
+#[test]
+fn both_send_at_once() {
+    type Early =
+        Composition<U64, EarlyData<4096>, Linear, HeapStorage, Capacities<4096, 1024, 4096, 8>>;
+    const ROUNDS: usize = 8;
+    const WINDOW: usize = 8;
+    processes::run(path!(both_send_at_once), 2, |mut shm| {
+        // Of all messages: otherwise it depends on how far the processors are from each other.
+        shm.set_single_copy(SingleCopy::AtLeast(1));
+        let mut comm = Communicator::<Numbered, Shm, Still, Early>::new(shm).expect("it fits");
+        let (me, other) = (comm.me(), Peer(1 - comm.me().0));
+        let len = |number: usize| 600_000 + number * 4099;
+        let mut copied = 0;
+        for round in 0..ROUNDS {
+            let numbers = (0..WINDOW).map(|at| round * WINDOW + at);
+            let mut receives = Vec::new();
+            let mut sends = Vec::new();
+            for number in numbers.clone() {
+                let room = Room::new(len(number), 0, number % 2 == 0);
+                let posted = comm.irecv(select(Some(other.0), Some(5)), room);
+                receives.push((number, posted.map_err(|_| "refused").expect("a receive")));
+            }
+            for number in numbers {
+                let mut text = text(number, len(number), 0);
+                // After half of the rounds one side's memory cannot be read.
+                text.lies = (me == Peer(0) && number == ROUNDS * WINDOW / 2 + 5).then_some(1);
+                let sent = comm.isend(other, header(number), text);
+                sends.push((number, sent.map_err(|_| "refused").expect("a send")));
+            }
+            for (number, ticket) in receives {
+                let done = comm.wait(ticket).expect("it ends");
+                let Loan::Received(room) = done.loan else {
+                    panic!("it was lent for a receive")
+                };
+                assert_eq!(done.outcome, Ok(len(number)));
+                assert!(room.bytes() == message(number, len(number)), "{number}");
+            }
+            for (number, ticket) in sends {
+                let done = comm.wait(ticket).expect("it ends");
+                let Loan::Sent(text) = done.loan else {
+                    panic!("it was lent for a send")
+                };
+                assert_eq!(done.outcome, Ok(len(number)));
+                // Early data may be in vain.
+                let once = len(number)..=len(number) + 2 * FRAME_LIMIT;
+                assert!(text.copied.get() <= *once.end(), "copied twice");
+                assert!(text.lies.is_none() || once.contains(&text.copied.get()));
+                copied += text.copied.get();
+            }
+        }
+        let all = (0..ROUNDS * WINDOW).map(len).sum::<usize>();
+        assert!(copied < all, "nothing was read in place");
+        assert_eq!(comm.rejected(), 0);
+        let end = header(ROUNDS * WINDOW);
+        assert_eq!(comm.send(other, end, b""), Ok(()));
+        assert!(comm.recv(select(Some(other.0), Some(5)), &mut []).is_ok());
+    });
 }
 
 /// The same where the channel has several ports: what the receiver refuses comes back to the port that has sent it.

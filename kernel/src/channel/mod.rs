@@ -41,10 +41,11 @@ pub trait Channel: 'static {
     /// Returns the length in bytes of the longest frame to that peer; at least [`MIN_LIMIT`].
     fn limit(&self, to: Peer) -> usize;
 
-    /// Returns whether a payload of `len` bytes, however long, may go in one frame that the peer reads in place. The
-    /// payload is then the last part, [fixed](Part::fixed), and its frame has a cookie. Any other frame above the limit
+    /// Returns whether a payload of `len` bytes, however long, may go in one frame that the peer reads in place, and whether
+    /// that pays. `both_ways`: the peer sends this rank a long message meanwhile, so that each is busy with copies of its own.
+    /// The payload is then the last part, [fixed](Part::fixed), and its frame has a cookie. Any other frame above the limit
     /// is refused.
-    fn supports_single_copy(&self, to: Peer, len: usize) -> bool;
+    fn supports_single_copy(&self, to: Peer, len: usize, both_ways: bool) -> bool;
 
     /// Returns whether a frame that the peer may drop costs little next to a round trip, as where it is copied through memory
     /// while both have processors of their own.

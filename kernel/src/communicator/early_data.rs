@@ -41,12 +41,13 @@ impl<H: Header, C: Config> State<H, C> {
         buffers: &impl BufferAccess,
         progress: &mut Progress,
     ) -> Result<(), Stop> {
+        let both_ways = self.is_receiving_long(peer);
         let Some(early) = self.early(peer) else {
             return Ok(());
         };
         if early.sent.is_some()
             || !channel.favours_early_data(peer)
-            || channel.supports_single_copy(peer, len)
+            || channel.supports_single_copy(peer, len, both_ways)
         {
             return Ok(());
         }
@@ -118,6 +119,14 @@ impl<H: Header, C: Config> State<H, C> {
         if let Some(early) = self.early(envelope.peer()) {
             early.announced = announced.map(|sender| (sender.0, None));
         }
+    }
+
+    /// Returns whether a message that this rank has requested from the peer is arriving. Messages arrive in the order of
+    /// their requests, so only the last one is looked at.
+    pub(super) fn is_receiving_long(&mut self, from: Peer) -> bool {
+        let requested = self.early(from).and_then(|early| early.requested);
+        let operation = requested.and_then(|ticket| self.operation(ticket));
+        operation.is_some_and(|it| it.peer == from && it.state.arriving::<C>().is_some())
     }
 
     /// Returns whether a receive takes the early data of the message that it has matched.

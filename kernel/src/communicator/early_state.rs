@@ -19,4 +19,6 @@ pub(crate) struct EarlyState {
     /// The message that the peer has announced last, while none of its early data was dropped, and the receive that takes
     /// them.
     pub(super) announced: Option<(Handle, Option<Ticket>)>,
+    /// The receive that has requested its message from the peer last.
+    pub(super) requested: Option<Ticket>,
 }

@@ -66,8 +66,9 @@ pub(crate) enum OpState<N> {
     },
     /// Send: the loan ended while data was streaming early; in `FlowControl::active` until the peer is told.
     AbortingEarly { to: Handle },
-    /// Send: all bytes have left, and some still need the loan. `again`: the CTS, in case the channel asks to resend.
-    Draining { again: Option<(Handle, N)> },
+    /// Send: all bytes have left, and some still need the loan. `again`: the CTS, and where the last frame begins, in case
+    /// the channel asks to resend that.
+    Draining { again: Option<(Handle, N, N)> },
     /// Send: CTS received after the loan ended; in `FlowControl::active` until the peer is told.
     Aborting { to: Handle },
     /// Receive: matched by a probe. The payload is in the pool at `place`, or still with the sender (`NONE`).

@@ -18,7 +18,7 @@ pub trait PortTx {
     fn limit(&self, to: Peer) -> usize;
 
     /// As [`Channel::supports_single_copy`].
-    fn supports_single_copy(&self, to: Peer, len: usize) -> bool;
+    fn supports_single_copy(&self, to: Peer, len: usize, both_ways: bool) -> bool;
 
     /// As [`Channel::favours_early_data`].
     fn favours_early_data(&self, to: Peer) -> bool;
@@ -56,8 +56,8 @@ impl<L: Channel> PortTx for DirectTx<'_, L> {
     }
 
     #[inline]
-    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
-        self.0.supports_single_copy(to, len)
+    fn supports_single_copy(&self, to: Peer, len: usize, both_ways: bool) -> bool {
+        self.0.supports_single_copy(to, len, both_ways)
     }
 
     #[inline]
@@ -94,8 +94,8 @@ impl<L: Channel> PortTx for NumberedTx<'_, L> {
     }
 
     #[inline]
-    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
-        self.channel.supports_single_copy(to, len)
+    fn supports_single_copy(&self, to: Peer, len: usize, both_ways: bool) -> bool {
+        self.channel.supports_single_copy(to, len, both_ways)
     }
 
     #[inline]

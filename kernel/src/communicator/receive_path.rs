@@ -485,7 +485,7 @@ impl<H: Header, C: Config> State<H, C> {
                 operation.state = OpState::Streaming {
                     to: again.0,
                     want: again.1,
-                    next: length::<C>(0),
+                    next: again.2,
                 };
                 self.activate(peer, ticket.slot());
             }

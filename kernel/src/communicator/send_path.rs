@@ -275,6 +275,15 @@ impl<H: Header, C: Config> State<H, C> {
             return;
         };
         operation.state = next;
+        let generation = operation.generation;
+        if let OpState::Receiving { .. } = next
+            && let Some(early) = self.early(peer)
+        {
+            early.requested = Some(Ticket::new(slot, generation));
+        }
+        let Some(operation) = self.operations.get_mut(slot) else {
+            return;
+        };
         if let OpState::Receiving { want, got } = next
             && want.get() == got.get()
             && let Some(envelope) = operation.envelope
@@ -294,7 +303,9 @@ impl<H: Header, C: Config> State<H, C> {
     ) -> Result<(), Stop> {
         let names = 1 + usize::from(<C::Transfer as Transfer>::HINTS);
         let head = PREAMBLE + names * size_of::<Handle>() + size_of::<C::Length>();
-        let most = channel.limit(peer) - head;
+        let limit = channel.limit(peer);
+        let most = limit - head;
+        let both_ways = self.is_receiving_long(peer);
         loop {
             let Some(operation) = self.operations.get_mut(me.slot()) else {
                 return Ok(());
@@ -305,14 +316,15 @@ impl<H: Header, C: Config> State<H, C> {
                 _ => return Ok(()),
             };
             // Data sent early may be dropped, so it goes in frames up to the limit.
-            let whole = next == 0
+            let rest = want - next;
+            let at_once = (next == 0 || both_ways && rest > limit)
                 && !<C::Transfer as Transfer>::HINTS
-                && channel.supports_single_copy(peer, want)
-                && fixed(buffers.part(me, 0, want));
-            let len = if whole {
-                want
+                && channel.supports_single_copy(peer, want, both_ways)
+                && fixed(buffers.part(me, next, rest));
+            let len = if at_once {
+                rest
             } else {
-                share(most, want - next)
+                share(most, rest)
             };
             let Some(part) = buffers.part(me, next, len) else {
                 // The loan has ended; the active queue handles the abort.
@@ -333,8 +345,11 @@ impl<H: Header, C: Config> State<H, C> {
                 progress,
             )?;
             progress.moved = true;
-            self.note_streamed(me.slot(), sent, len);
-            if next + len == want {
+            let is_last = next + len == want;
+            // From where a frame begins that the peer may not be able to read in place, the rest is sent once more.
+            let passed = if is_last { 0 } else { len };
+            self.note_streamed(me.slot(), sent, passed);
+            if is_last {
                 self.streamed(peer, me.slot());
                 return Ok(());
             }
@@ -381,7 +396,7 @@ impl<H: Header, C: Config> State<H, C> {
             operation.note_flight(sent);
             if sent == Sent::Later || operation.is_in_flight() {
                 let again = match operation.state {
-                    OpState::Streaming { to, want, .. } => Some((to, want)),
+                    OpState::Streaming { to, want, next } => Some((to, want, next)),
                     _ => None,
                 };
                 operation.state = OpState::Draining { again };

@@ -295,13 +295,15 @@ impl<A: LocalChannel, B: Channel, N: Capacity, S: Storage> Channel for Composite
     }
 
     #[inline]
-    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
+    fn supports_single_copy(&self, to: Peer, len: usize, both_ways: bool) -> bool {
         let Some(remote_peers) = &self.remote_peers else {
-            return self.local.supports_single_copy(to, len);
+            return self.local.supports_single_copy(to, len, both_ways);
         };
         match remote_peers.route(to) {
-            Some(number) => self.local.supports_single_copy(number, len),
-            None => remote_peers.channel.supports_single_copy(to, len),
+            Some(number) => self.local.supports_single_copy(number, len, both_ways),
+            None => remote_peers
+                .channel
+                .supports_single_copy(to, len, both_ways),
         }
     }
 

@@ -352,8 +352,8 @@ impl Channel for Shm {
         self.limit as usize
     }
 
-    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
-        self.can_single_copy(to, len)
+    fn supports_single_copy(&self, to: Peer, len: usize, _both_ways: bool) -> bool {
+        self.can_single_copy(to, len) && self.favours_single_copy(len)
     }
 
     fn favours_early_data(&self, to: Peer) -> bool {
@@ -682,8 +682,8 @@ impl Channel for Box<Shm> {
     }
 
     #[inline]
-    fn supports_single_copy(&self, to: Peer, len: usize) -> bool {
-        (**self).supports_single_copy(to, len)
+    fn supports_single_copy(&self, to: Peer, len: usize, both_ways: bool) -> bool {
+        (**self).supports_single_copy(to, len, both_ways)
     }
 
     #[inline]

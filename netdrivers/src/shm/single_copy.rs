@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
-use pombo_kernel::channel::{Channel, ChannelError, Cookie, Event, Sent};
+use pombo_kernel::channel::{ChannelError, Cookie, Event, Sent};
 use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
@@ -89,16 +89,20 @@ impl Shm {
         }
     }
 
-    /// Returns the result of [`Channel::supports_single_copy`].
-    pub(super) fn can_single_copy(&self, to: Peer, len: usize) -> bool {
-        let wanted = match self.pending_reads.policy {
+    /// Returns whether a single copy of a message of that length pays.
+    pub(super) fn favours_single_copy(&self, len: usize) -> bool {
+        match self.pending_reads.policy {
             SingleCopy::Auto => wait_policy::favours_single_copy(self.wait_policy, len),
             SingleCopy::Never => false,
             SingleCopy::AtLeast(least) => len >= least,
-        };
+        }
+    }
+
+    /// Returns whether the peer may be able to read a payload of that length in place.
+    pub(super) fn can_single_copy(&self, to: Peer, len: usize) -> bool {
         let connection = self.connections.get(to.index());
         FAST_PATHS
-            && wanted
+            && self.pending_reads.policy != SingleCopy::Never
             && len > FRAME_LIMIT
             && to != self.members.me
             && connection.is_some_and(|connection| !connection.refuses_reads)
@@ -119,10 +123,7 @@ impl Shm {
             return Err(refused);
         };
         let len = heads.iter().map(Part::len).sum::<usize>() + DESCRIPTOR_LEN;
-        if cookie == Cookie::COPY
-            || len > FRAME_LIMIT
-            || !self.supports_single_copy(to, payload.len())
-        {
+        if cookie == Cookie::COPY || len > FRAME_LIMIT || !self.can_single_copy(to, payload.len()) {
             return Err(refused);
         }
         let (Some(bytes), Some(token)) = (payload.fixed(), self.pending_reads.token()) else {

@@ -181,7 +181,7 @@ impl Traffic {
         let len = FRAME_LIMIT + 1 + (self.rng >> 20) as usize % (LONGEST - FRAME_LIMIT - 1);
         let start = (self.rng >> 40) as usize % LONGEST;
         let peer = Peer(to as u16);
-        if !self.shm.supports_single_copy(peer, len) {
+        if !self.shm.supports_single_copy(peer, len, false) {
             return;
         }
         let body = Still(&self.bytes[start..start + len]);
