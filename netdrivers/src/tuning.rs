@@ -213,6 +213,9 @@ pub const PREFETCHED_ANSWER: usize = 312;
 /// Sizes in bytes of messages for which a single copy is faster if ranks share processors: for shorter ones the system
 /// call costs more, and longer ones leave the caches on the way.
 pub const SINGLE_COPY_BYTES: Range<usize> = 256 << 10..4 << 20;
+/// Size in bytes from which on a single copy is faster if ranks have processors of their own, both send at once, and the line
+/// between them is a long one.
+pub const BOTH_WAYS_SINGLE_COPY: usize = 512 << 10;
 /// Bytes of the cells that a rank uses for its long frames, to whichever ranks they go, in multiples of the size of a
 /// processor's second cache: when a cell is written again, its lines have left that of its writer and that of its reader,
 /// and a shared cache answers sooner than another processor's. At 30 ns from core to core, messages of 64 KiB through a room

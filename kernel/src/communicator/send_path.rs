@@ -321,11 +321,7 @@ impl<H: Header, C: Config> State<H, C> {
                 && !<C::Transfer as Transfer>::HINTS
                 && channel.supports_single_copy(peer, want, both_ways)
                 && fixed(buffers.part(me, next, rest));
-            let len = if at_once {
-                rest
-            } else {
-                share(most, rest)
-            };
+            let len = if at_once { rest } else { share(most, rest) };
             let Some(part) = buffers.part(me, next, len) else {
                 // The loan has ended; the active queue handles the abort.
                 operation.state = match operation.state {

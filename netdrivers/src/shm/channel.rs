@@ -352,8 +352,8 @@ impl Channel for Shm {
         self.limit as usize
     }
 
-    fn supports_single_copy(&self, to: Peer, len: usize, _both_ways: bool) -> bool {
-        self.can_single_copy(to, len) && self.favours_single_copy(len)
+    fn supports_single_copy(&self, to: Peer, len: usize, both_ways: bool) -> bool {
+        self.can_single_copy(to, len) && self.favours_single_copy(to, len, both_ways)
     }
 
     fn favours_early_data(&self, to: Peer) -> bool {

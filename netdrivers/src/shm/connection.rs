@@ -5,6 +5,7 @@ use pombo_kernel::header::Peer;
 use pombo_kernel::memory::Part;
 
 use alloc::boxed::Box;
+use core::cell::Cell;
 use core::ptr::NonNull;
 
 use super::answer_wait::AnswerWait;
@@ -38,6 +39,9 @@ pub(super) struct Connection {
     acks: [NonNull<ReadAcks>; 2],
     /// Number of times that memory was exposed to the peer.
     exposed: u64,
+    /// Number of reads that are known to be done, and how many nanoseconds the look took that told of the last ones; it is
+    /// taken when the distance is learnt.
+    reads: Cell<(u64, Option<u64>)>,
     /// The peer could not read exposed memory.
     pub(super) refuses_reads: bool,
     /// The name of the peer in events.
@@ -99,6 +103,7 @@ impl Connection {
             control: NonNull::from(segment.control(connection)),
             acks: [segment.acks(me, connection), segment.acks(connection, me)],
             exposed: 0,
+            reads: Cell::default(),
             refuses_reads: false,
             name: Peer(connection as u16),
             announced: false,
@@ -167,7 +172,7 @@ impl Connection {
     #[cfg(test)]
     pub(super) fn seem_far(&mut self) {
         let (long, _) = self.long.as_deref_mut().expect("cells");
-        (0..10).for_each(|_| long.learn_distance(0));
+        (0..10).for_each(|_| long.learn_distance(u64::MAX));
     }
 
     /// Returns whether a frame of a burst lies better in the ring: over a long line, if it is short. Learns the distance, as
@@ -181,7 +186,7 @@ impl Connection {
         if self.outbound.lacks_room(len) {
             let began = wait::now();
             if self.outbound.has_more_room() {
-                long.learn_distance(began);
+                long.learn_distance(wait::now().saturating_sub(began));
             }
         }
         true
@@ -238,9 +243,38 @@ impl Connection {
         Ok(self.exposed)
     }
 
-    /// Returns the peer's acknowledgement of the read of that number.
+    /// Returns the peer's acknowledgement of the read of that number. A look that finds news fetches the line from the peer.
     pub(super) fn ack(&self, number: u64) -> Option<ReadAck> {
-        self.acks(false).ack_of(number)
+        let began = wait::now();
+        let acks = self.acks(false);
+        let ack = acks.ack_of(number);
+        if ack.is_some() && number > self.reads.get().0 {
+            let time = wait::now().saturating_sub(began);
+            self.reads.set((acks.count(), Some(time)));
+        }
+        ack
+    }
+
+    /// Learns the distance from the last look that found an acknowledgement.
+    pub(super) fn learn_from_acks(&mut self) {
+        if let Some(time) = self.distance_from_acks()
+            && let Some((long, _)) = self.long.as_deref_mut()
+        {
+            long.learn_distance(time);
+        }
+    }
+
+    /// Takes how many nanoseconds that look took.
+    pub(super) fn distance_from_acks(&self) -> Option<u64> {
+        let (reads, time) = self.reads.get();
+        self.reads.set((reads, None));
+        time
+    }
+
+    /// Returns whether the line to the peer is long, as far as is known.
+    pub(super) fn is_far(&self) -> bool {
+        let long = self.long.as_deref();
+        long.is_some_and(|(long, _)| long.is_far())
     }
 
     /// Closes the connection: no frame reaches the peer, and none follows those received. Returns false if it was

@@ -198,7 +198,7 @@ impl LongProducer {
         }
         let count = read - self.read;
         if let Some(began) = began.filter(|_| count > 0) {
-            self.learn_distance(began);
+            self.learn_distance(wait::now().saturating_sub(began));
         }
         self.read = read;
         self.free(count, free);
@@ -214,12 +214,11 @@ impl LongProducer {
         Ok(())
     }
 
-    /// Learns how long it took, until now, to look at a line that the consumer had written.
-    pub(super) fn learn_distance(&mut self, began: u64) {
-        let time = wait::now().saturating_sub(began);
+    /// Learns how many nanoseconds it took to look at a line that the consumer had written.
+    pub(super) fn learn_distance(&mut self, nanoseconds: u64) {
         self.choices
             .iter_mut()
-            .for_each(|choice| choice.learn_distance(time));
+            .for_each(|choice| choice.learn_distance(nanoseconds));
     }
 
     /// Returns whether the line to the consumer is long.

@@ -26,6 +26,11 @@ impl ReadAcks {
         self.0.load(Ordering::Relaxed) & REFUSED != 0
     }
 
+    /// Returns the number of reads done.
+    pub(super) fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed) & !REFUSED
+    }
+
     /// Acknowledges the next read. Its memory is not accessed any more.
     pub(super) fn acknowledge(&self, ack: ReadAck) {
         let word = self.0.load(Ordering::Relaxed);

@@ -14,18 +14,20 @@ use pombo_kernel::memory::Part;
 
 use super::channel::{Shm, announce};
 use super::cma::{self, DESCRIPTOR_LEN};
+use super::connection::Connection;
 use super::layout::FRAME_LIMIT;
 use super::process_token::ProcessToken;
 use super::read_acks::ReadAck;
 use super::received_frame::EventHandler;
 use super::wait_policy;
-use crate::tuning::FAST_PATHS;
+use crate::tuning::{BOTH_WAYS_SINGLE_COPY, FAST_PATHS};
 
 /// The choice of long messages that the receiver reads from the sender's memory, in one copy. All others go through the
 /// ring, in two copies that overlap, as do those of a sender whose memory the receiver may not read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SingleCopy {
-    /// Messages for which it was measured to be faster: of some hundred KiB to some MiB, if ranks share processors.
+    /// Messages for which it was measured to be faster: of some hundred KiB to some MiB, if ranks share processors; else of
+    /// half a MiB or more, if both ranks send at once and their processors are far from each other.
     #[default]
     Auto,
     /// No message.
@@ -90,8 +92,12 @@ impl Shm {
     }
 
     /// Returns whether a single copy of a message of that length pays.
-    pub(super) fn favours_single_copy(&self, len: usize) -> bool {
+    pub(super) fn favours_single_copy(&self, to: Peer, len: usize, both_ways: bool) -> bool {
         match self.pending_reads.policy {
+            SingleCopy::Auto if both_ways && self.wait_policy.spins() => {
+                let connection = self.connections.get(to.index());
+                len >= BOTH_WAYS_SINGLE_COPY && connection.is_some_and(Connection::is_far)
+            }
             SingleCopy::Auto => wait_policy::favours_single_copy(self.wait_policy, len),
             SingleCopy::Never => false,
             SingleCopy::AtLeast(least) => len >= least,
@@ -166,6 +172,7 @@ impl Shm {
         self.pending_reads.pending.retain(|read| {
             let connection = &mut connections[read.to.index()];
             let ack = connection.ack(read.number);
+            connection.learn_from_acks();
             match ack {
                 Some(ReadAck::Read) => handler.handle(Event::Completed(read.cookie)),
                 Some(ReadAck::Refused) => {

@@ -105,3 +105,47 @@ fn of_a_rank_without_a_process_nothing_is_read() {
     ranks[1].segment().set_pid(0, 0);
     assert_eq!(exposed(&mut ranks, &bytes), (None, "send it again"));
 }
+
+/// Only long messages that both ranks send at once, and only over a long line.
+#[test]
+fn both_ways_messages_are_read_in_place_over_a_long_line() {
+    let mut ranks = pair();
+    let supports = |ranks: &[Shm; 2], len, both_ways| {
+        let is_alone = ranks[0].wait_policy.spins();
+        (
+            is_alone,
+            ranks[0].supports_single_copy(Peer(1), len, both_ways),
+        )
+    };
+    let (is_alone, near) = supports(&ranks, 1 << 20, true);
+    if !is_alone {
+        crate::std::eprintln!(
+            "skipped: the ranks share a processor, where the length alone decides"
+        );
+        return;
+    }
+    assert!(!near);
+    ranks[0].connections[1].seem_far();
+    assert!(supports(&ranks, 1 << 20, true).1);
+    assert!(!supports(&ranks, 1 << 20, false).1);
+    assert!(!supports(&ranks, 256 << 10, true).1);
+    ranks[0].set_single_copy(SingleCopy::Never);
+    assert!(!supports(&ranks, 1 << 20, true).1);
+}
+
+/// Acknowledgements tell the distance, once for each look that finds new ones.
+#[test]
+fn a_look_at_acknowledgements_tells_the_distance_once() {
+    let mut ranks = exposing_pair();
+    let bytes = Fixed(vec![1; FRAME_LIMIT + 1]);
+    for _ in 0..3 {
+        assert_eq!(exposed(&mut ranks, &bytes).0.as_deref(), Some(&bytes.0[..]));
+    }
+    let connection = &mut ranks[0].connections[1];
+    assert!(connection.ack(3).is_some() && connection.ack(4).is_none());
+    assert_eq!(
+        connection.distance_from_acks(),
+        None,
+        "it was learnt before"
+    );
+}
