@@ -42,7 +42,7 @@ pub trait Channel: 'static {
     fn limit(&self, to: Peer) -> usize;
 
     /// Returns whether a payload of `len` bytes, however long, may go in one frame that the peer reads in place, and whether
-    /// that pays. `both_ways`: the peer sends this rank a long message meanwhile, so that each is busy with copies of its own.
+    /// that pays. `both_ways`: the peer sends this rank an announced message meanwhile, so that each is busy with copies of its own.
     /// The payload is then the last part, [fixed](Part::fixed), and its frame has a cookie. Any other frame above the limit
     /// is refused.
     fn supports_single_copy(&self, to: Peer, len: usize, both_ways: bool) -> bool;

@@ -41,7 +41,7 @@ impl<H: Header, C: Config> State<H, C> {
         buffers: &impl BufferAccess,
         progress: &mut Progress,
     ) -> Result<(), Stop> {
-        let both_ways = self.is_receiving_long(peer);
+        let both_ways = self.is_receiving_announced(peer);
         let Some(early) = self.early(peer) else {
             return Ok(());
         };
@@ -121,9 +121,9 @@ impl<H: Header, C: Config> State<H, C> {
         }
     }
 
-    /// Returns whether a message that this rank has requested from the peer is arriving. Messages arrive in the order of
-    /// their requests, so only the last one is looked at.
-    pub(super) fn is_receiving_long(&mut self, from: Peer) -> bool {
+    /// Returns whether an announced message that this rank has requested from the peer is arriving. Only the last one is looked
+    /// at, as most messages arrive in the order of their requests.
+    pub(super) fn is_receiving_announced(&mut self, from: Peer) -> bool {
         let requested = self.early(from).and_then(|early| early.requested);
         let operation = requested.and_then(|ticket| self.operation(ticket));
         operation.is_some_and(|it| it.peer == from && it.state.arriving::<C>().is_some())

@@ -275,20 +275,17 @@ impl<H: Header, C: Config> State<H, C> {
             return;
         };
         operation.state = next;
-        let generation = operation.generation;
-        if let OpState::Receiving { .. } = next
-            && let Some(early) = self.early(peer)
-        {
-            early.requested = Some(Ticket::new(slot, generation));
-        }
-        let Some(operation) = self.operations.get_mut(slot) else {
-            return;
-        };
-        if let OpState::Receiving { want, got } = next
-            && want.get() == got.get()
-            && let Some(envelope) = operation.envelope
-        {
-            self.deliver(slot, envelope, got.get());
+        let (generation, envelope) = (operation.generation, operation.envelope);
+        match (next, envelope) {
+            (OpState::Receiving { want, got }, Some(envelope)) if want.get() == got.get() => {
+                self.deliver(slot, envelope, got.get());
+            }
+            (OpState::Receiving { .. }, _) => {
+                if let Some(early) = self.early(peer) {
+                    early.requested = Some(Ticket::new(slot, generation));
+                }
+            }
+            _ => {}
         }
     }
 
@@ -305,7 +302,7 @@ impl<H: Header, C: Config> State<H, C> {
         let head = PREAMBLE + names * size_of::<Handle>() + size_of::<C::Length>();
         let limit = channel.limit(peer);
         let most = limit - head;
-        let both_ways = self.is_receiving_long(peer);
+        let both_ways = self.is_receiving_announced(peer);
         loop {
             let Some(operation) = self.operations.get_mut(me.slot()) else {
                 return Ok(());
@@ -315,11 +312,11 @@ impl<H: Header, C: Config> State<H, C> {
                 | OpState::StreamingEarly { to, want, next, .. } => (to, want.get(), next.get()),
                 _ => return Ok(()),
             };
-            // Data sent early may be dropped, so it goes in frames up to the limit.
             let rest = want - next;
+            // Data sent early may be dropped, so it goes in frames up to the limit.
             let at_once = (next == 0 || both_ways && rest > limit)
                 && !<C::Transfer as Transfer>::HINTS
-                && channel.supports_single_copy(peer, want, both_ways)
+                && channel.supports_single_copy(peer, rest, both_ways)
                 && fixed(buffers.part(me, next, rest));
             let len = if at_once { rest } else { share(most, rest) };
             let Some(part) = buffers.part(me, next, len) else {

@@ -243,12 +243,12 @@ impl Connection {
         Ok(self.exposed)
     }
 
-    /// Returns the peer's acknowledgement of the read of that number. A look that finds news fetches the line from the peer.
-    pub(super) fn ack(&self, number: u64) -> Option<ReadAck> {
-        let began = wait::now();
+    /// Returns the peer's acknowledgement of the read of that number. The look, which began at that time in ns, fetches the line
+    /// from the peer if there is news.
+    pub(super) fn ack(&self, number: u64, began: u64) -> Option<ReadAck> {
         let acks = self.acks(false);
         let ack = acks.ack_of(number);
-        if ack.is_some() && number > self.reads.get().0 {
+        if ack == Some(ReadAck::Read) && number > self.reads.get().0 {
             let time = wait::now().saturating_sub(began);
             self.reads.set((acks.count(), Some(time)));
         }

@@ -21,6 +21,7 @@ use super::read_acks::ReadAck;
 use super::received_frame::EventHandler;
 use super::wait_policy;
 use crate::tuning::{BOTH_WAYS_SINGLE_COPY, FAST_PATHS};
+use crate::wait;
 
 /// The choice of long messages that the receiver reads from the sender's memory, in one copy. All others go through the
 /// ring, in two copies that overlap, as do those of a sender whose memory the receiver may not read.
@@ -160,8 +161,12 @@ impl Shm {
 
     /// Returns whether there is an acknowledgement that was not reported.
     pub(super) fn has_acks(&self) -> bool {
+        let began = wait::now();
         let mut pending = self.pending_reads.pending.iter();
-        pending.any(|read| self.connections[read.to.index()].ack(read.number).is_some())
+        pending.any(|read| {
+            let connection = &self.connections[read.to.index()];
+            connection.ack(read.number, began).is_some()
+        })
     }
 
     /// Reports the acknowledgements that have arrived; returns true if there were any.
@@ -169,9 +174,10 @@ impl Shm {
     pub(super) fn report_acks(&mut self, handler: &mut dyn EventHandler) -> bool {
         let before = self.pending_reads.pending.len();
         let connections = &mut self.connections;
+        let mut began = wait::now();
         self.pending_reads.pending.retain(|read| {
             let connection = &mut connections[read.to.index()];
-            let ack = connection.ack(read.number);
+            let ack = connection.ack(read.number, began);
             connection.learn_from_acks();
             match ack {
                 Some(ReadAck::Read) => handler.handle(Event::Completed(read.cookie)),
@@ -179,9 +185,10 @@ impl Shm {
                     connection.refuses_reads = true;
                     handler.handle(Event::Again(read.cookie));
                 }
-                None => {}
+                None => return true,
             }
-            ack.is_none()
+            began = wait::now();
+            false
         });
         self.pending_reads.pending.len() < before
     }
