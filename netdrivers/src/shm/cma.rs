@@ -109,6 +109,12 @@ impl RemoteBuffer {
             let mut chunks = (at..).step_by(MAX_READ).zip(room.chunks_mut(MAX_READ));
             return chunks.all(|(at, chunk)| self.read(at, chunk).is_some());
         }
+        self.copy_in_chunks(at, len, into)
+    }
+
+    /// Copies through memory of the stack. Apart, as reads straight into the target must work on the smallest stacks.
+    #[inline(never)]
+    fn copy_in_chunks(&self, at: usize, len: usize, into: &mut impl CopyTarget) -> bool {
         let mut chunk = [MaybeUninit::uninit(); REMOTE_READ_CHUNK];
         (at..at + len).step_by(REMOTE_READ_CHUNK).all(|start| {
             let chunk = &mut chunk[..REMOTE_READ_CHUNK.min(at + len - start)];
