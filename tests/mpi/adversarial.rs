@@ -218,11 +218,16 @@ fn unwatched(program: &Path, trial: &Trial, limit: &str, variables: &[(&str, &st
 
 /// Runs every trial of a program; panics with the failed ones.
 fn all_of(name: &str) {
+    all_with(name, &[]);
+}
+
+/// The same with variables of the environment.
+fn all_with(name: &str, variables: &[(&str, &str)]) {
     let program = program_in("adversarial", name);
     let wrong: Vec<String> = trials(&program)
         .iter()
         .filter_map(|trial| {
-            let end = here(&program, trial, HANG, &[]);
+            let end = here(&program, trial, HANG, variables);
             let Trial { name, expect, .. } = trial;
             (!end.is_right(trial)).then(|| format!("{name}: {} instead of {expect}", end.words()))
         })
@@ -288,6 +293,11 @@ fn signals() {
 #[test]
 fn threads_of_all_kinds() {
     all_of("threads");
+}
+
+#[test]
+fn threads_whose_messages_are_read_in_place() {
+    all_with("threads", &[("POMBO_SHM_SINGLE_COPY", "always")]);
 }
 
 #[test]
