@@ -214,7 +214,8 @@ pub const PREFETCHED_ANSWER: usize = 312;
 /// call costs more, and longer ones leave the caches on the way.
 pub const SINGLE_COPY_BYTES: Range<usize> = 256 << 10..4 << 20;
 /// Size in bytes from which on a single copy is faster if ranks have processors of their own, both send at once, and the line
-/// between them is a long one.
+/// between them is a long one. By turns, with all messages in single copies, those of 256 KiB, 1 MiB and 4 MiB passed both ways
+/// at 0.97, 1.38 and 1.44 times the rate at 180 to 220 ns from core to core, those of 1 and 4 MiB at 0.93 and 0.81 times at 30 ns.
 pub const BOTH_WAYS_SINGLE_COPY: usize = 512 << 10;
 /// Bytes of the cells that a rank uses for its long frames, to whichever ranks they go, in multiples of the size of a
 /// processor's second cache: when a cell is written again, its lines have left that of its writer and that of its reader,

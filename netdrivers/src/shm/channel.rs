@@ -353,7 +353,7 @@ impl Channel for Shm {
     }
 
     fn supports_single_copy(&self, to: Peer, len: usize, both_ways: bool) -> bool {
-        self.can_single_copy(to, len) && self.favours_single_copy(to, len, both_ways)
+        self.favours_single_copy(to, len, both_ways) && self.can_single_copy(to, len)
     }
 
     fn favours_early_data(&self, to: Peer) -> bool {

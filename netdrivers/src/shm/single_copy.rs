@@ -161,6 +161,9 @@ impl Shm {
 
     /// Returns whether there is an acknowledgement that was not reported.
     pub(super) fn has_acks(&self) -> bool {
+        if self.pending_reads.are_acknowledged() {
+            return false;
+        }
         let began = wait::now();
         let mut pending = self.pending_reads.pending.iter();
         pending.any(|read| {
