@@ -101,6 +101,7 @@ fn configure(channel: &mut JobChannel) -> Result<bool, Box<JobError>> {
     memory.set_mail(settings::SHM_MAIL.switch()?);
     memory.set_burst_pause(settings::SHM_BURST_PAUSE.switch()?);
     memory.set_burst_cells(settings::SHM_BURST_CELLS.switch()?);
+    memory.set_passed_cells(settings::SHM_PASSED_CELLS.switch()?);
     memory.set_early_data(settings::EARLY_DATA.switch()?);
     settings::DIRECT_RECEIVE.switch()
 }

@@ -191,6 +191,13 @@ impl Shm {
         self.burst_cells = FAST_PATHS && on;
     }
 
+    /// Sets whether this rank gives cells of its own to ranks that answer its long frames, who write there then.
+    pub fn set_passed_cells(&mut self, on: bool) {
+        if let Some(free) = &mut self.free_cells {
+            free.set_gives(on);
+        }
+    }
+
     /// Sets whether the first data of a long message may follow its announcement at once.
     pub fn set_early_data(&mut self, on: bool) {
         self.early_data = on;

@@ -15,6 +15,7 @@ use super::event_count::EventCount;
 use super::layout::Control;
 use super::long_frames::{FreeCells, LongConsumer, LongProducer};
 use super::mail::{self, Mail, Positions};
+use super::passed_cells::PassedCells;
 use super::read_acks::{ReadAck, ReadAcks};
 use super::received_frame::{EventHandler, Frame};
 use super::ring::{self, Consumer, EXPOSED, LINE_GRANULES, LONG, Producer, RingError};
@@ -33,7 +34,7 @@ pub(super) struct Connection {
     pub(super) outbound_burst: OutboundBurst,
     /// The frames that lie in cells, to the peer and from it. They are apart, as the fields around are in use all the time;
     /// with the fast paths alone.
-    long: Option<Box<(LongProducer, LongConsumer)>>,
+    long: Option<Box<LongFrames>>,
     control: NonNull<Control>,
     /// The peer's acknowledgements of memory exposed here, and this rank's acknowledgements of the peer's.
     acks: [NonNull<ReadAcks>; 2],
@@ -53,6 +54,13 @@ pub(super) struct Connection {
     /// The peer sends nothing beyond the content of the ring.
     ending: bool,
     reported: bool,
+}
+
+/// The frames that lie in cells, to the peer and from it, and the cells that have changed hands.
+struct LongFrames {
+    producer: LongProducer,
+    consumer: LongConsumer,
+    passed: PassedCells,
 }
 
 /// The result of serving a peer's ring.
@@ -82,14 +90,19 @@ impl Connection {
         };
         let long = FAST_PATHS.then(|| {
             // SAFETY: as above.
-            let (to, from, cells) = unsafe {
+            let (to, from, cells, own) = unsafe {
                 (
                     segment.long_cursor(me, connection),
                     segment.long_cursor(connection, me),
                     segment.long_cells(connection),
+                    segment.long_cells(me),
                 )
             };
-            Box::new((LongProducer::new(to), LongConsumer::new(cells, from)))
+            Box::new(LongFrames {
+                producer: LongProducer::new(to, cells),
+                consumer: LongConsumer::new(cells, own, from),
+                passed: PassedCells::default(),
+            })
         });
         Self {
             outbound: Producer::new(outbound),
@@ -171,15 +184,15 @@ impl Connection {
     /// Lets the line to the peer seem long.
     #[cfg(test)]
     pub(super) fn seem_far(&mut self) {
-        let (long, _) = self.long.as_deref_mut().expect("cells");
-        (0..10).for_each(|_| long.learn_distance(u64::MAX));
+        let long = self.long.as_deref_mut().expect("cells");
+        (0..10).for_each(|_| long.producer.learn_distance(u64::MAX));
     }
 
     /// Returns whether a frame of a burst lies better in the ring: over a long line, if it is short. Learns the distance, as
     /// such frames use no cells meanwhile, whose cursor tells it otherwise.
     #[inline(never)]
     fn suits_ring(&mut self, len: usize) -> bool {
-        let long = self.long.as_deref_mut().map(|(long, _)| long);
+        let long = self.long.as_deref_mut().map(|long| &mut long.producer);
         let Some(long) = long.filter(|it| len <= FAR_RING_FRAME && it.is_far()) else {
             return false;
         };
@@ -199,14 +212,16 @@ impl Connection {
         len: usize,
         parts: &[Part<'_>],
     ) -> Result<bool, RingError> {
-        let (long, _) = &mut **self.long.as_mut().ok_or(RingError::Full)?;
-        if long.prepare(free, len) {
+        let LongFrames {
+            producer, passed, ..
+        } = &mut **self.long.as_mut().ok_or(RingError::Full)?;
+        if producer.prepare(passed, free, len) {
             // The consumer frees the cell before its record: if there is none now, the ring tells when there is.
-            let began = long.clock();
+            let began = producer.clock();
             self.outbound.look_for_room()?;
-            long.reclaim(free, began)?;
+            producer.reclaim(passed, free, began)?;
         }
-        let Some(place) = long.write(free, len, parts)? else {
+        let Some(place) = producer.write(passed, free, len, parts)? else {
             return Ok(false);
         };
         let record = place.record();
@@ -215,7 +230,7 @@ impl Connection {
             record.len(),
             &[Part::Bytes(&record)],
         )?;
-        long.commit(place, free);
+        producer.commit(place, passed, free);
         self.ring_sent();
         Ok(true)
     }
@@ -224,12 +239,20 @@ impl Connection {
     /// when the next one is sent.
     #[cold]
     pub(super) fn reclaim(&mut self, free: &mut FreeCells) {
-        if let Some((long, _)) = self.long.as_deref_mut()
-            && long.has_unread()
+        if let Some(LongFrames {
+            producer, passed, ..
+        }) = self.long.as_deref_mut()
+            && (producer.has_unread() || passed.has_own())
         {
             match self.closed {
-                true => long.reclaim_all(free),
-                false => _ = long.reclaim(free, None),
+                true => {
+                    producer.reclaim_all(free);
+                    // Frames of the peer may lie in what it was given.
+                    if self.reported {
+                        free.take_all(passed);
+                    }
+                }
+                false => _ = producer.reclaim_idle(passed, free),
             }
         }
     }
@@ -258,9 +281,9 @@ impl Connection {
     /// Learns the distance from the last look that found an acknowledgement.
     pub(super) fn learn_from_acks(&mut self) {
         if let Some(time) = self.distance_from_acks()
-            && let Some((long, _)) = self.long.as_deref_mut()
+            && let Some(long) = self.long.as_deref_mut()
         {
-            long.learn_distance(time);
+            long.producer.learn_distance(time);
         }
     }
 
@@ -274,7 +297,7 @@ impl Connection {
     /// Returns whether the line to the peer is long, as far as is known.
     pub(super) fn is_far(&self) -> bool {
         let long = self.long.as_deref();
-        long.is_some_and(|(long, _)| long.is_far())
+        long.is_some_and(|long| long.producer.is_far())
     }
 
     /// Closes the connection: no frame reaches the peer, and none follows those received. Returns false if it was
@@ -405,7 +428,7 @@ impl Connection {
         let looks = self.mail.is_open() && self.is_due(timing);
         // SAFETY: as in `event_count` and `acks`.
         let (control, acks) = unsafe { (self.control.as_ref(), self.acks[1].as_ref()) };
-        let long = self.long.as_deref();
+        let mut long = self.long.as_deref_mut();
         let sent = self.outbound.position();
         let (ring, mail) = (&mut self.inbound, &mut self.mail);
         let mut medium = 0;
@@ -414,7 +437,7 @@ impl Connection {
             // Without the fast paths no rank of the job sends these.
             _ if !FAST_PATHS => {}
             LONG => {
-                if let Some((_, long)) = long {
+                if let Some(long) = long.as_deref_mut() {
                     let len = deliver_long(peer, bytes, long, handler);
                     medium = if len < MEDIUM_FRAME { len } else { 0 };
                 }
@@ -448,11 +471,11 @@ fn deliver_apart(peer: Peer, frame: &[u8], handler: &mut dyn EventHandler) {
 fn deliver_long(
     peer: Peer,
     record: &[u8],
-    long: &LongConsumer,
+    long: &mut LongFrames,
     handler: &mut dyn EventHandler,
 ) -> usize {
     let mut len = 0;
-    long.take(record, |frame| {
+    long.consumer.take(record, &mut long.passed, |frame| {
         len = frame.len();
         deliver_apart(peer, frame, handler);
     });

@@ -4,6 +4,7 @@
 //! The file is sparse: a ring occupies memory from its first frame on, so pairs of ranks that never communicate cost
 //! nothing.
 
+use super::passed_cells::Returned;
 use crate::tuning::{LONG_FRAMES_OF_HOST, LONG_FRAMES_OF_RANK, MAIL};
 use core::mem::{align_of, offset_of, size_of};
 use core::ops::RangeInclusive;
@@ -21,7 +22,7 @@ pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// The same of a machine with the other byte order.
 const FOREIGN_MAGIC: u64 = MAGIC.swap_bytes();
 /// The version of the layout and of everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 19;
+pub(super) const VERSION: u64 = 20;
 
 /// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 128 GiB of the
 /// 128 TiB that a process can address.
@@ -123,7 +124,12 @@ pub(super) struct LongCursor {
     /// When the consumer began to read the last frame that was to be timed and when it ended, in nanoseconds.
     pub(super) began: AtomicU64,
     pub(super) ended: AtomicU64,
+    /// The cells of frames that it was given and has returned.
+    pub(super) returned: Returned,
 }
+
+/// Number of cells of a rank that can be given to others: what fits into the line of the consumer's cursor.
+pub(super) const GIVEN_CELLS: usize = 192;
 
 /// Number of regions for boards, and of groups that may use them at a time.
 pub(super) const REGIONS: usize = 16;
@@ -312,7 +318,7 @@ layout!(Header = 640, {
 layout!(RankStatus = 20, { state: 0, monitored_pid: 4, root_cause: 8, own_pid: 12, job_rank: 16 });
 layout!(Control = 384, { status: 0, event_count: 128, senders: 256 });
 layout!(ConsumerCursor = 64, { position: 0, acks: 8, long: 16 });
-layout!(LongCursor = 24, { read: 0, began: 8, ended: 16 });
+layout!(LongCursor = 48, { read: 0, began: 8, ended: 16, returned: 24 });
 layout!(BoardSlots = 128 * (2 + SLOTS), { released: 0, spent: 128, slots: 256 });
 layout!(BoardSlot = 128, {});
 layout!(Answer = 4096, { answered: 0, len: 4, words: 8 });

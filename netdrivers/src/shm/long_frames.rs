@@ -1,5 +1,5 @@
-//! Memory for the long frames of a rank, and for medium ones of bursts, beside the rings: cells that it alone writes. Only
-//! `Connection` and `Shm` use it.
+//! Memory for the long frames of a rank, and for medium ones of bursts, beside the rings: cells that it alone writes, or
+//! those who have got them from it (`passed_cells`). Only `Connection` and `Shm` use it.
 //!
 //! A record in the ring tells where such a frame lies, so the frames leave in the order of the ring. Frames to one rank
 //! share a cell as far as they fit. It is free again once they are read, for frames to any rank: so a rank that
@@ -21,6 +21,7 @@ use core::ptr::NonNull;
 use pombo_kernel::memory::{COPY_ALIGN, Part};
 
 use super::layout::{CELL, FEWEST_CELLS, FRAME_LIMIT, LINE, LongCursor};
+use super::passed_cells::{Hands, PassedCells};
 use super::ring::{RingError, copy_in_order};
 use super::store_choice::{StoreChoice, Stores};
 use super::sync::{Ordering, fence};
@@ -37,6 +38,8 @@ pub(super) struct Place {
     lead: u8,
     /// Whether the consumer is to tell how long it reads the frame.
     is_timed: bool,
+    /// Who has the cell when the frame is read.
+    hands: Hands,
     /// Its length in bytes.
     len: usize,
 }
@@ -106,8 +109,11 @@ impl LongCells {
 pub(super) struct FreeCells {
     cells: LongCells,
     free: VecDeque<u16>,
-    /// Most unread frames to one rank.
+    /// Most cells with unread frames to one rank.
     most: usize,
+    /// Whether cells are given, which leaves this rank as many free ones, or more.
+    gives: bool,
+    kept_free: usize,
 }
 
 impl FreeCells {
@@ -118,7 +124,26 @@ impl FreeCells {
             cells,
             free: (0..count as u16).collect(),
             most: if peers > 1 { count / 2 } else { count },
+            gives: true,
+            kept_free: count / 2,
         }
+    }
+
+    /// Sets whether cells are given to who answers.
+    pub(super) fn set_gives(&mut self, on: bool) {
+        self.gives = on;
+    }
+
+    /// Takes the cells that a rank had been given which has gone, and which all its frames have left.
+    pub(super) fn take_all(&mut self, passed: &mut PassedCells) {
+        passed.collect_all(&mut self.free);
+    }
+
+    /// Returns the next free cell, if a frame of `len` bytes takes it along.
+    fn given(&self, passed: &PassedCells, len: usize) -> Option<u16> {
+        let may_give = self.gives && self.free.len() > self.kept_free;
+        let first = self.free.front().filter(|_| may_give).copied();
+        first.filter(|cell| passed.gives(*cell, len, self.most))
     }
 
     /// Returns the number of free cells.
@@ -126,11 +151,19 @@ impl FreeCells {
     pub(super) fn count(&self) -> usize {
         self.free.len()
     }
+
+    /// Returns the free cells.
+    #[cfg(test)]
+    pub(super) fn all(&self) -> impl Iterator<Item = u16> {
+        self.free.iter().copied()
+    }
 }
 
 /// The frames to one rank.
 pub(super) struct LongProducer {
     cursor: CursorAddress,
+    /// The receiver's cells, of which it has given some.
+    theirs: LongCells,
     /// The cells of frames that are not known to be read, in order, and the number of these frames.
     unread: VecDeque<(u16, u16)>,
     /// Number of lines in use in the last one of these.
@@ -149,9 +182,10 @@ pub(super) struct LongProducer {
 }
 
 impl LongProducer {
-    pub(super) fn new(cursor: CursorAddress) -> Self {
+    pub(super) fn new(cursor: CursorAddress, theirs: LongCells) -> Self {
         Self {
             cursor,
+            theirs,
             unread: VecDeque::new(),
             used: 0,
             sent: 0,
@@ -165,7 +199,17 @@ impl LongProducer {
 
     /// Decides how the next frame is written, and returns whether [`LongProducer::reclaim`] is due before. That fetches
     /// the line of the consumer's cursor from its cache, so it is not due as long as there are cells and no times to learn.
-    pub(super) fn prepare(&mut self, free: &FreeCells, len: usize) -> bool {
+    pub(super) fn prepare(
+        &mut self,
+        passed: &mut PassedCells,
+        free: &mut FreeCells,
+        len: usize,
+    ) -> bool {
+        if passed.owned(len, free.most).is_some() {
+            self.next = None;
+            return false;
+        }
+        passed.put_back(&mut free.free);
         let size = size_of_frame(len);
         let may_be_timed = match self.next {
             Some((of, _, may_be_timed)) if of == size => may_be_timed,
@@ -189,9 +233,11 @@ impl LongProducer {
     /// the line of the consumer's cursor began, if this call is the first to look at it.
     pub(super) fn reclaim(
         &mut self,
+        passed: &mut PassedCells,
         free: &mut FreeCells,
         began: Option<u64>,
     ) -> Result<(), RingError> {
+        passed.collect(&self.cursor.get().returned, &mut free.free);
         let read = self.cursor.get().read.load(Ordering::Acquire);
         if read < self.read || read > self.sent {
             return Err(RingError::Corrupt);
@@ -212,6 +258,16 @@ impl LongProducer {
             );
         }
         Ok(())
+    }
+
+    /// Does what [`LongProducer::reclaim`] does for frames to other ranks, which also get the cells that have come back.
+    pub(super) fn reclaim_idle(
+        &mut self,
+        passed: &mut PassedCells,
+        free: &mut FreeCells,
+    ) -> Result<(), RingError> {
+        passed.put_back(&mut free.free);
+        self.reclaim(passed, free, None)
     }
 
     /// Learns how many nanoseconds it took to look at a line that the consumer had written.
@@ -261,30 +317,32 @@ impl LongProducer {
     /// there for good once [`LongProducer::commit`] is told of it.
     pub(super) fn write(
         &mut self,
+        passed: &PassedCells,
         free: &FreeCells,
         len: usize,
         parts: &[Part<'_>],
     ) -> Result<Option<Place>, RingError> {
-        let (cell, line) = match self.place_behind(len) {
-            Some(place) => place,
-            None if self.unread.len() >= free.most => return Err(RingError::Full),
-            None => match free.free.front() {
-                Some(cell) => (*cell, 0),
-                None => return Ok(None),
-            },
+        let Some((cell, line, hands)) = self.choose(passed, free, len)? else {
+            return Ok(None);
         };
         let (_, stores, may_be_timed) = self.next.unwrap_or((0, Stores::Cached, false));
-        let is_timed = may_be_timed && self.timed.is_none();
+        let is_timed = may_be_timed && self.timed.is_none() && hands == Hands::Lent;
         let place = Place {
             cell,
             line: line as u8,
             lead: lead(parts, CELL - line * LINE - len) as u8,
             is_timed,
+            hands,
             len,
         };
-        let room = free.cells.frame(place).ok_or(RingError::Corrupt)?;
+        let cells = match hands {
+            Hands::Back => self.theirs,
+            _ => free.cells,
+        };
+        let room = cells.frame(place).ok_or(RingError::Corrupt)?;
         // SAFETY: the bytes lie inside the cell, which is initialised. The cell is free, as its last consumer has passed it, or
-        // they lie behind those of all frames in it; nobody looks at them before being told of this frame.
+        // they lie behind those of all frames in it, or its owner has given it to this rank; nobody looks at them before being
+        // told of this frame.
         let room = unsafe { core::slice::from_raw_parts_mut(room, len) };
         let began = is_timed.then(after_stores);
         match stores {
@@ -304,9 +362,38 @@ impl LongProducer {
         Ok(Some(place))
     }
 
+    /// Returns the cell of the next frame, the line in which it begins, and who has the cell afterwards; `None` if no cell is
+    /// free.
+    fn choose(
+        &self,
+        passed: &PassedCells,
+        free: &FreeCells,
+        len: usize,
+    ) -> Result<Option<(u16, usize, Hands)>, RingError> {
+        if let Some((cell, hands)) = passed.owned(len, free.most) {
+            return Ok(Some((cell, 0, hands)));
+        }
+        if let Some(cell) = free.given(passed, len) {
+            return Ok(Some((cell, 0, Hands::Given)));
+        }
+        if let Some((cell, line)) = self.place_behind(len) {
+            return Ok(Some((cell, line, Hands::Lent)));
+        }
+        match self.unread.len() >= free.most {
+            true => Err(RingError::Full),
+            false => Ok(free.free.front().map(|cell| (*cell, 0, Hands::Lent))),
+        }
+    }
+
     /// Keeps the frame that was written last, whose record is in the ring.
-    pub(super) fn commit(&mut self, place: Place, free: &mut FreeCells) {
+    pub(super) fn commit(&mut self, place: Place, passed: &mut PassedCells, free: &mut FreeCells) {
         self.next = None;
+        if place.hands != Hands::Lent {
+            if passed.sent(place.cell, place.hands) {
+                free.free.pop_front();
+            }
+            return;
+        }
         self.sent += 1;
         let lines = (usize::from(place.lead) + place.len.max(1)).div_ceil(LINE);
         match self.unread.back_mut() {
@@ -349,7 +436,8 @@ impl Place {
     pub(super) fn record(self) -> [u8; 8] {
         let line = u64::from(self.cell) << 8 | u64::from(self.line);
         let about = (line << 6 | u64::from(self.lead)) << 1 | u64::from(self.is_timed);
-        (about << 32 | self.len as u64).to_ne_bytes()
+        let len = (self.hands as u64) << 30 | self.len as u64;
+        (about << 32 | len).to_ne_bytes()
     }
 
     fn parse(record: &[u8]) -> Option<Place> {
@@ -359,7 +447,12 @@ impl Place {
             line: (fields >> 39) as u8,
             lead: (fields >> 33) as u8 % LINE as u8,
             is_timed: fields >> 32 & 1 != 0,
-            len: fields as u32 as usize,
+            hands: match fields >> 30 & 3 {
+                0 => Hands::Lent,
+                1 => Hands::Given,
+                _ => Hands::Back,
+            },
+            len: fields as usize % (1 << 30),
         })
     }
 }
@@ -382,20 +475,32 @@ impl TimedFrame {
 /// The side that reads the frames of one rank.
 pub(super) struct LongConsumer {
     cells: LongCells,
+    own: LongCells,
     cursor: CursorAddress,
 }
 
 impl LongConsumer {
-    /// Takes the frames that lie in that rank's cells; no other consumer may have the cursor.
-    pub(super) fn new(cells: LongCells, cursor: CursorAddress) -> Self {
-        Self { cells, cursor }
+    /// Takes the frames that lie in that rank's cells, or in this rank's `own`; no other consumer may have the cursor.
+    pub(super) fn new(cells: LongCells, own: LongCells, cursor: CursorAddress) -> Self {
+        Self { cells, own, cursor }
+    }
+
+    /// Returns the address of a frame in a cell that the sender may use.
+    fn frame(&self, place: Place, passed: &PassedCells) -> Option<*mut u8> {
+        match place.hands {
+            Hands::Back => self
+                .own
+                .frame(place)
+                .filter(|_| passed.has_given(place.cell)),
+            _ => self.cells.frame(place),
+        }
     }
 
     /// Passes the frame that a record describes to `f`, and counts it as read afterwards. The frame is empty if the record
     /// is not valid.
-    pub(super) fn take(&self, record: &[u8], f: impl FnOnce(&[u8])) {
+    pub(super) fn take(&self, record: &[u8], passed: &mut PassedCells, f: impl FnOnce(&[u8])) {
         let place = Place::parse(record);
-        let Some((place, frame)) = place.and_then(|it| Some((it, self.cells.frame(it)?))) else {
+        let Some((place, frame)) = place.and_then(|it| Some((it, self.frame(it, passed)?))) else {
             return f(&[]);
         };
         // SAFETY: the bytes lie inside the cell, which is initialised; their producer does not touch them before it learns
@@ -411,7 +516,10 @@ impl LongConsumer {
         } else {
             f(frame);
         }
-        cursor.read.store(number, Ordering::Release);
+        if place.hands == Hands::Lent {
+            cursor.read.store(number, Ordering::Release);
+        }
+        passed.received(place.cell, place.hands, place.len, &cursor.returned);
     }
 }
 

@@ -51,6 +51,7 @@ mod layout;
 mod long_frames;
 mod mail;
 mod membership;
+mod passed_cells;
 mod pid_monitor;
 mod process_token;
 mod questions;

@@ -27,6 +27,8 @@ variables! {
         "0: a rank that has caught up with a burst of messages looks for the next one at once";
     SHM_BURST_CELLS: Values::SWITCH, default "1",
         "0: messages of 1 to 5 KiB that follow each other without an answer go through the ring, as single ones do";
+    SHM_PASSED_CELLS: Values::SWITCH, default "1",
+        "0: no long message is written to where the one before it from its receiver was read";
     EARLY_DATA: Values::SWITCH, default "1",
         "0: no data of an announced message leave before the receiver asks for them";
     SITES: SITE_LIST, default "hosts",

@@ -12,10 +12,14 @@ use pombo_kernel::memory::Part;
 use super::{Lcg, frame};
 
 use crate::shm::layout::{CELL, LongCursor};
-use crate::shm::long_frames::{CursorAddress, FreeCells, LongCells, LongConsumer, LongProducer};
+use crate::shm::long_frames::{
+    CursorAddress, FreeCells, LongCells, LongConsumer, LongProducer, Place,
+};
+use crate::shm::passed_cells::PassedCells;
 use crate::shm::ring::RingError;
 use crate::shm::sync::Ordering;
 use crate::shm::{FRAME_LIMIT, Segment, Shm};
+use crate::tuning::LONG_FRAME;
 
 /// Number of cells.
 const CELLS: u16 = 8;
@@ -24,10 +28,42 @@ const CELLS: u16 = 8;
 #[repr(align(64))]
 struct Line([u8; 64]);
 
+/// A producer or a consumer, and its rank's passed cells.
+struct Side<T>(T, PassedCells);
+
+impl Side<LongProducer> {
+    fn prepare(&mut self, free: &mut FreeCells, len: usize) -> bool {
+        self.0.prepare(&mut self.1, free, len)
+    }
+
+    fn write(
+        &mut self,
+        free: &FreeCells,
+        len: usize,
+        parts: &[Part<'_>],
+    ) -> Result<Option<Place>, RingError> {
+        self.0.write(&self.1, free, len, parts)
+    }
+
+    fn commit(&mut self, place: Place, free: &mut FreeCells) {
+        self.0.commit(place, &mut self.1, free);
+    }
+
+    fn reclaim(&mut self, free: &mut FreeCells) -> Result<(), RingError> {
+        self.0.reclaim(&mut self.1, free, None)
+    }
+}
+
+impl Side<LongConsumer> {
+    fn take(&mut self, record: &[u8], f: impl FnOnce(&[u8])) {
+        self.0.take(record, &mut self.1, f);
+    }
+}
+
 /// Runs `f` with a rank's cells and both sides of the frames to so many others, and the cursors of their consumers.
 fn with_cells(
     peers: usize,
-    f: impl FnOnce(FreeCells, &mut [(LongProducer, LongConsumer)], &[LongCursor]),
+    f: impl FnOnce(FreeCells, &mut [(Side<LongProducer>, Side<LongConsumer>)], &[LongCursor]),
 ) {
     let mut lines = vec![Line([0; 64]); usize::from(CELLS) * CELL / 64];
     let cursors: Vec<LongCursor> = (0..peers).map(|_| LongCursor::default()).collect();
@@ -37,7 +73,12 @@ fn with_cells(
     let side = |cursor| {
         // SAFETY: as above.
         let cursor = unsafe { CursorAddress::new(NonNull::from(cursor)) };
-        (LongProducer::new(cursor), LongConsumer::new(cells, cursor))
+        let (to, from) = (
+            LongProducer::new(cursor, cells),
+            LongConsumer::new(cells, cells, cursor),
+        );
+        let none = PassedCells::default;
+        (Side(to, none()), Side(from, none()))
     };
     let mut sides: Vec<_> = cursors.iter().map(side).collect();
     f(
@@ -47,6 +88,155 @@ fn with_cells(
     );
     drop(sides);
     assert!(lines.iter().any(|line| line.0 != [0; 64]));
+}
+
+/// One of two ranks that send to each other.
+struct Rank {
+    free: FreeCells,
+    producer: LongProducer,
+    consumer: LongConsumer,
+    passed: PassedCells,
+    /// What the other one has sent and this one has not read.
+    inbox: VecDeque<([u8; 8], Vec<u8>)>,
+}
+
+/// Runs `f` with two ranks of so many cells each.
+fn with_pair(cells: u16, f: impl FnOnce([Rank; 2])) {
+    let mut lines = vec![Line([0; 64]); 2 * usize::from(cells) * CELL / 64];
+    let cursors = [LongCursor::default(), LongCursor::default()];
+    let (own, others) = lines.split_at_mut(usize::from(cells) * CELL / 64);
+    // SAFETY: the cells are initialised, and they and the cursors live until `f` has dropped both ranks; one thread uses
+    // them.
+    let memory = [own, others].map(|it| unsafe { LongCells::new(NonNull::from(it).cast(), cells) });
+    // SAFETY: as above.
+    let read_by = [0, 1].map(|at: usize| unsafe { CursorAddress::new((&cursors[at]).into()) });
+    f([0, 1].map(|me: usize| Rank {
+        free: FreeCells::new(memory[me], usize::MAX, 1),
+        producer: LongProducer::new(read_by[1 - me], memory[1 - me]),
+        consumer: LongConsumer::new(memory[1 - me], memory[me], read_by[me]),
+        passed: PassedCells::default(),
+        inbox: VecDeque::new(),
+    }));
+}
+
+impl Rank {
+    /// Sends a frame if there is room for it; returns whether it left.
+    fn send(&mut self, to: &mut Rank, bytes: Vec<u8>, is_committed: bool) -> bool {
+        let Rank { free, passed, .. } = self;
+        if self.producer.prepare(passed, free, bytes.len()) {
+            let reclaimed = self.producer.reclaim(passed, free, None);
+            reclaimed.expect("a correct consumer");
+        }
+        let (head, rest) = bytes.split_at(bytes.len().min(24));
+        let parts = [Part::Bytes(head), Part::Bytes(rest)];
+        let written = self.producer.write(passed, free, bytes.len(), &parts);
+        let Ok(Some(place)) = written else {
+            return false;
+        };
+        if is_committed {
+            self.producer.commit(place, passed, free);
+            to.inbox.push_back((place.record(), bytes));
+        }
+        is_committed
+    }
+
+    /// Reads the next frame; returns whether there was one.
+    fn receive(&mut self) -> bool {
+        let Some((record, bytes)) = self.inbox.pop_front() else {
+            return false;
+        };
+        let passed = &mut self.passed;
+        self.consumer
+            .take(&record, passed, |frame| assert!(frame == bytes));
+        true
+    }
+}
+
+/// Two ranks send to each other at random, now one more and now the other: no cell is lost, and none has two users, so all
+/// frames arrive as they were sent.
+#[test]
+fn cells_change_hands_and_none_is_lost() {
+    for (cells, gives) in [(8, true), (8, false), (40, true)] {
+        with_pair(cells, |mut ranks| {
+            let mut rng = Lcg(11);
+            let (mut most_given, mut answers) = (0, 0);
+            ranks.iter_mut().for_each(|it| it.free.set_gives(gives));
+            for number in 0..40_000 {
+                // Each of some phases has a rank that sends more, or is one of answers by turns.
+                let me = match number / 500 % 4 {
+                    0 => usize::from(rng.below(10) == 0),
+                    1 => usize::from(rng.below(10) > 0),
+                    _ => number as usize / 5 % 2,
+                };
+                let [left, right] = &mut ranks;
+                let (sender, other) = match me {
+                    0 => (left, right),
+                    _ => (right, left),
+                };
+                let len = match rng.below(8) {
+                    0 => rng.below(LONG_FRAME as u64) as usize,
+                    1 => LONG_FRAME,
+                    _ => rng.below(FRAME_LIMIT as u64 + 1) as usize,
+                };
+                sender.send(other, frame(number, len), rng.below(10) > 0);
+                most_given = most_given.max(sender.passed.given().len());
+                answers += u32::from(!sender.passed.kept().is_empty());
+                while rng.below(2) == 0 && other.receive() {}
+            }
+            assert_eq!(most_given > 0, gives);
+            assert_eq!(answers > 1000, gives, "{answers}");
+            let most = usize::from(cells) / 2;
+            assert!(most_given <= most, "{most_given}");
+            for rank in &mut ranks {
+                while rank.receive() {}
+            }
+            for me in [0, 1] {
+                let rank = &mut ranks[me];
+                let Rank { free, passed, .. } = rank;
+                let reclaimed = rank.producer.reclaim(passed, free, None);
+                reclaimed.expect("a correct consumer");
+                let given = passed.given().to_vec();
+                let mut all = rank.passed.own(&rank.free);
+                all.sort_unstable();
+                assert!(all.into_iter().eq(0..cells));
+                let mut given = given;
+                let mut kept = ranks[1 - me].passed.kept().to_vec();
+                given.sort_unstable();
+                kept.sort_unstable();
+                assert_eq!(given, kept);
+            }
+        });
+    }
+}
+
+/// A rank whose frames are only read gets back what it has given.
+#[test]
+fn what_is_not_answered_is_returned() {
+    with_pair(40, |[mut left, mut right]| {
+        for number in 0..10 {
+            assert!(right.send(&mut left, frame(number, FRAME_LIMIT), true));
+            assert!(left.receive());
+        }
+        for number in 0..10 {
+            assert!(left.send(&mut right, frame(number, FRAME_LIMIT), true));
+            assert!(right.receive());
+        }
+        assert_eq!(
+            (left.passed.given().len(), right.passed.kept().len()),
+            (10, 10)
+        );
+        for number in 0..10 {
+            assert!(left.send(&mut right, frame(number, FRAME_LIMIT), true));
+            assert!(right.receive());
+        }
+        assert!(right.passed.kept().is_empty());
+        let reclaimed = left
+            .producer
+            .reclaim(&mut left.passed, &mut left.free, None);
+        reclaimed.expect("a correct consumer");
+        assert!(left.passed.given().is_empty());
+        assert_eq!(left.free.count(), 40);
+    });
 }
 
 #[test]
@@ -66,10 +256,8 @@ fn frames_arrive_as_from_queues() {
                     };
                     let bytes = frame(number, len);
                     let (head, rest) = bytes.split_at(len.min(24));
-                    if producer.prepare(&free, len) {
-                        producer
-                            .reclaim(&mut free, None)
-                            .expect("a correct consumer");
+                    if producer.prepare(&mut free, len) {
+                        producer.reclaim(&mut free).expect("a correct consumer");
                     }
                     match producer.write(&free, len, &[Part::Bytes(head), Part::Bytes(rest)]) {
                         Ok(Some(place)) => {
@@ -86,9 +274,7 @@ fn frames_arrive_as_from_queues() {
                             without_cell += 1;
                             if unread < usize::from(CELLS) {
                                 for (producer, _) in &mut *sides {
-                                    producer
-                                        .reclaim(&mut free, None)
-                                        .expect("a correct consumer");
+                                    producer.reclaim(&mut free).expect("a correct consumer");
                                 }
                                 let again = sides[peer].0.write(&free, len, &[Part::Bytes(&bytes)]);
                                 assert!(matches!(again, Ok(Some(_))));
@@ -147,9 +333,7 @@ fn frames_share_cells_as_far_as_they_fit() {
                     let record = records.pop_front().expect("a frame");
                     consumer.take(&record, |frame| assert_eq!(frame.len(), len));
                 }
-                producer
-                    .reclaim(&mut free, None)
-                    .expect("a correct consumer");
+                producer.reclaim(&mut free).expect("a correct consumer");
             }
         });
     }
@@ -168,7 +352,7 @@ fn cells_of_a_lost_receiver_are_free_again() {
             }
         }
         assert_eq!(written, CELLS);
-        sides[0].0.reclaim_all(&mut free);
+        sides[0].0.0.reclaim_all(&mut free);
         for _ in 0..CELLS / 2 {
             let place = sides[0].0.write(&free, bytes.len(), &part);
             let place = place.expect("room").expect("a cell");
@@ -197,7 +381,7 @@ fn corrupt_memory_is_survived() {
         }
         for read in [2, u64::MAX] {
             cursors[0].read.store(read, Ordering::Relaxed);
-            assert_eq!(producer.reclaim(&mut free, None), Err(RingError::Corrupt));
+            assert_eq!(producer.reclaim(&mut free), Err(RingError::Corrupt));
         }
     });
 }
@@ -282,4 +466,42 @@ fn cells_of_a_rank_that_ends_serve_the_others() {
         polled.expect("a poll");
     }
     assert_eq!(fill(&mut ranks[0], 3), cells);
+}
+
+/// Rank 0 has given cells to rank 1, whose last frames lie there when it ends: they stay until rank 0 has read them, though
+/// it looks for cells of ranks that have ended meanwhile.
+#[test]
+fn answers_of_a_rank_that_has_ended_stay_in_the_cells_that_it_was_given() {
+    let mut ranks = four_ranks();
+    let bytes = |number| frame(number, FRAME_LIMIT);
+    let send = |rank: &mut Shm, to, number| {
+        let bytes = bytes(number);
+        rank.try_send(Peer(to), Cookie::COPY, &[Part::Bytes(&bytes)])
+            .is_ok()
+    };
+    let receive = |rank: &mut Shm, number| {
+        let mut received = 0_u64;
+        while received == 0 {
+            let polled = rank.poll(|event| {
+                let Event::Arrival(arrival) = event else {
+                    return;
+                };
+                let mut got = Vec::new();
+                arrival.for_each_chunk(0, arrival.len(), |chunk| got.extend_from_slice(chunk));
+                assert!(got == bytes(number + received));
+                received += 1;
+            });
+            polled.expect("a poll");
+        }
+        received
+    };
+    assert!(send(&mut ranks[1], 0, 0) && receive(&mut ranks[0], 0) == 1);
+    assert!(send(&mut ranks[0], 1, 1) && receive(&mut ranks[1], 1) == 1);
+    assert!(send(&mut ranks[1], 0, 2));
+    drop(ranks.remove(1));
+    // These take all cells, and have rank 0 look for more.
+    for to in [2, 3] {
+        while send(&mut ranks[0], to, 7) {}
+    }
+    assert_eq!(receive(&mut ranks[0], 2), 1);
 }
