@@ -110,7 +110,8 @@ impl Shm {
             unsafe { Connection::new(&segment, rank, connection) }
         });
         let free_cells = FAST_PATHS.then(|| {
-            // SAFETY: `FreeCells` is dropped before the segment; this rank was claimed, so nobody else has its cells.
+            // SAFETY: `FreeCells` is dropped before the segment; this rank was claimed, so nobody else has its cells but who has
+            // got them from it.
             let cells = unsafe { segment.long_cells(rank) };
             let bytes = segment.second_level().saturating_mul(LONG_FRAMES_ROOM);
             FreeCells::new(cells, bytes, ranks - 1)
@@ -191,10 +192,11 @@ impl Shm {
         self.burst_cells = FAST_PATHS && on;
     }
 
-    /// Sets whether this rank gives cells of its own to ranks that answer its long frames, who write there then.
+    /// Sets whether this rank gives cells of its own to ranks that answer its long frames, who write there then. It is for a
+    /// caller that has not sent yet.
     pub fn set_passed_cells(&mut self, on: bool) {
-        if let Some(free) = &mut self.free_cells {
-            free.set_gives(on);
+        if let Some(free) = self.free_cells.as_mut().filter(|_| !on) {
+            free.give_none();
         }
     }
 
@@ -244,6 +246,7 @@ impl Shm {
         } = self;
         let epoch = members.epoch;
         members.poll_deaths(wait::now(), &mut |peer| {
+            connections[peer.index()].ended = true;
             if connections[peer.index()].close() {
                 activate(active, peer);
             }

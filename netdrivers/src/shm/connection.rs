@@ -51,6 +51,8 @@ pub(super) struct Connection {
     pub(super) announced: bool,
     /// Frames do not reach the peer any more.
     pub(super) closed: bool,
+    /// The peer has left the job. One that only seems corrupt still writes where it may.
+    pub(super) ended: bool,
     /// The peer sends nothing beyond the content of the ring.
     ending: bool,
     reported: bool,
@@ -89,7 +91,7 @@ impl Connection {
             )
         };
         let long = FAST_PATHS.then(|| {
-            // SAFETY: as above.
+            // SAFETY: as above; the sides of long frames agree on who writes to which cell.
             let (to, from, cells, own) = unsafe {
                 (
                     segment.long_cursor(me, connection),
@@ -121,6 +123,7 @@ impl Connection {
             name: Peer(connection as u16),
             announced: false,
             closed: false,
+            ended: false,
             ending: false,
             reported: false,
         }
@@ -197,10 +200,7 @@ impl Connection {
             return false;
         };
         if self.outbound.lacks_room(len) {
-            let began = wait::now();
-            if self.outbound.has_more_room() {
-                long.learn_distance(wait::now().saturating_sub(began));
-            }
+            long.learn_from(&self.outbound);
         }
         true
     }
@@ -220,8 +220,12 @@ impl Connection {
             let began = producer.clock();
             self.outbound.look_for_room()?;
             producer.reclaim(passed, free, began)?;
+        } else if passed.is_look_due() {
+            producer.learn_from(&self.outbound);
         }
-        let Some(place) = producer.write(passed, free, len, parts)? else {
+        // As far as is known: what may be timed has looked.
+        let is_awaited = self.outbound.is_consumed();
+        let Some(place) = producer.write(passed, free, len, parts, is_awaited)? else {
             return Ok(false);
         };
         let record = place.record();
@@ -247,8 +251,8 @@ impl Connection {
             match self.closed {
                 true => {
                     producer.reclaim_all(free);
-                    // Frames of the peer may lie in what it was given.
-                    if self.reported {
+                    // Frames of the peer may lie in what it was given, and more may come.
+                    if self.reported && self.ended {
                         free.take_all(passed);
                     }
                 }

@@ -10,7 +10,7 @@
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
-//! | cells with unread frames to one rank | `FreeCells::most` | the sender waits, as where a ring is full |
+//! | cells with unread frames to one rank, besides those given | `FreeCells::most` | the sender waits, as where a ring is full |
 //! | cells of a rank | [`Layout::long_cells`](super::layout::Layout::long_cells) | the frame goes through the ring |
 //!
 //! Both sides check what they read: whatever the memory contains, no access leaves it and nothing panics.
@@ -22,10 +22,11 @@ use pombo_kernel::memory::{COPY_ALIGN, Part};
 
 use super::layout::{CELL, FEWEST_CELLS, FRAME_LIMIT, LINE, LongCursor};
 use super::passed_cells::{Hands, PassedCells};
-use super::ring::{RingError, copy_in_order};
+use super::ring::{Producer, RingError, copy_in_order};
+use super::ring_memory::RingMemory;
 use super::store_choice::{StoreChoice, Stores};
 use super::sync::{Ordering, fence};
-use crate::tuning::BURST_FRAME;
+use crate::tuning::{BURST_FRAME, LONG_FRAMES_ROOM};
 use crate::wait;
 
 /// Where a long frame lies, as its record tells.
@@ -105,33 +106,37 @@ impl LongCells {
     }
 }
 
-/// The side that writes: a rank's cells, of which each is free or in one [`LongProducer`].
+/// The side that writes: a rank's cells, of which each is free, or in one [`LongProducer`] or one [`PassedCells`].
 pub(super) struct FreeCells {
     cells: LongCells,
     free: VecDeque<u16>,
     /// Most cells with unread frames to one rank.
     most: usize,
-    /// Whether cells are given, which leaves this rank as many free ones, or more.
-    gives: bool,
+    /// Most cells given to one rank, and free cells that are not given.
+    most_given: usize,
     kept_free: usize,
+    /// Number of cells that fill a second cache.
+    much: usize,
 }
 
 impl FreeCells {
     /// Takes the cells of a rank that has `peers` others, and uses as many of them as `bytes` bytes are.
     pub(super) fn new(cells: LongCells, bytes: usize, peers: usize) -> Self {
         let count = usize::from(cells.count).min(bytes.div_ceil(CELL).max(FEWEST_CELLS));
+        let most = if peers > 1 { count / 2 } else { count };
         Self {
             cells,
             free: (0..count as u16).collect(),
-            most: if peers > 1 { count / 2 } else { count },
-            gives: true,
+            most,
+            most_given: most / 2,
             kept_free: count / 2,
+            much: bytes / LONG_FRAMES_ROOM / CELL,
         }
     }
 
-    /// Sets whether cells are given to who answers.
-    pub(super) fn set_gives(&mut self, on: bool) {
-        self.gives = on;
+    /// Has no cells given to who answers.
+    pub(super) fn give_none(&mut self) {
+        self.most_given = 0;
     }
 
     /// Takes the cells that a rank had been given which has gone, and which all its frames have left.
@@ -141,9 +146,9 @@ impl FreeCells {
 
     /// Returns the next free cell, if a frame of `len` bytes takes it along.
     fn given(&self, passed: &PassedCells, len: usize) -> Option<u16> {
-        let may_give = self.gives && self.free.len() > self.kept_free;
-        let first = self.free.front().filter(|_| may_give).copied();
-        first.filter(|cell| passed.gives(*cell, len, self.most))
+        let first = self.free.front().copied();
+        let first = first.filter(|_| self.free.len() > self.kept_free);
+        first.filter(|cell| passed.gives(*cell, len, self.most_given))
     }
 
     /// Returns the number of free cells.
@@ -205,7 +210,7 @@ impl LongProducer {
         free: &mut FreeCells,
         len: usize,
     ) -> bool {
-        if passed.owned(len, free.most).is_some() {
+        if passed.owned(len, free.most_given).is_some() {
             self.next = None;
             return false;
         }
@@ -237,7 +242,6 @@ impl LongProducer {
         free: &mut FreeCells,
         began: Option<u64>,
     ) -> Result<(), RingError> {
-        passed.collect(&self.cursor.get().returned, &mut free.free);
         let read = self.cursor.get().read.load(Ordering::Acquire);
         if read < self.read || read > self.sent {
             return Err(RingError::Corrupt);
@@ -246,6 +250,7 @@ impl LongProducer {
         if let Some(began) = began.filter(|_| count > 0) {
             self.learn_distance(wait::now().saturating_sub(began));
         }
+        passed.collect(&self.cursor.get().returned, &mut free.free);
         self.read = read;
         self.free(count, free);
         if let Some(frame) = self.timed.take_if(|frame| read >= frame.number) {
@@ -275,6 +280,14 @@ impl LongProducer {
         self.choices
             .iter_mut()
             .for_each(|choice| choice.learn_distance(nanoseconds));
+    }
+
+    /// Learns the distance from a look at the consumer's position in the ring, if there is news.
+    pub(super) fn learn_from(&mut self, ring: &Producer<RingMemory>) {
+        let began = wait::now();
+        if ring.has_more_room() {
+            self.learn_distance(wait::now().saturating_sub(began));
+        }
     }
 
     /// Returns whether the line to the consumer is long.
@@ -321,11 +334,18 @@ impl LongProducer {
         free: &FreeCells,
         len: usize,
         parts: &[Part<'_>],
+        is_awaited: bool,
     ) -> Result<Option<Place>, RingError> {
-        let Some((cell, line, hands)) = self.choose(passed, free, len)? else {
+        let owned = passed.owned(len, free.most_given);
+        let chosen = match owned {
+            Some((cell, hands)) => Some((cell, 0, hands)),
+            None => self.choose(passed, free, len)?,
+        };
+        let Some((cell, line, hands)) = chosen else {
             return Ok(None);
         };
-        let (_, stores, may_be_timed) = self.next.unwrap_or((0, Stores::Cached, false));
+        let next = self.next.filter(|_| owned.is_none());
+        let (_, stores, may_be_timed) = next.unwrap_or((0, Stores::Cached, false));
         let is_timed = may_be_timed && self.timed.is_none() && hands == Hands::Lent;
         let place = Place {
             cell,
@@ -340,9 +360,9 @@ impl LongProducer {
             _ => free.cells,
         };
         let room = cells.frame(place).ok_or(RingError::Corrupt)?;
-        // SAFETY: the bytes lie inside the cell, which is initialised. The cell is free, as its last consumer has passed it, or
-        // they lie behind those of all frames in it, or its owner has given it to this rank; nobody looks at them before being
-        // told of this frame.
+        // SAFETY: the bytes lie inside the cell, which is initialised. The cell is free or has come back, as its last consumer
+        // has passed it, or they lie behind those of all frames in it, or its owner has given it to this rank; nobody looks at
+        // them before being told of this frame.
         let room = unsafe { core::slice::from_raw_parts_mut(room, len) };
         let began = is_timed.then(after_stores);
         match stores {
@@ -357,22 +377,19 @@ impl LongProducer {
             stores,
             began,
             ended: after_stores(),
-            is_awaited: self.read == self.sent,
+            is_awaited,
         });
         Ok(Some(place))
     }
 
-    /// Returns the cell of the next frame, the line in which it begins, and who has the cell afterwards; `None` if no cell is
-    /// free.
+    /// Returns the cell of the next frame where none is owned, the line in which it begins, and who has the cell afterwards;
+    /// `None` if no cell is free.
     fn choose(
         &self,
         passed: &PassedCells,
         free: &FreeCells,
         len: usize,
     ) -> Result<Option<(u16, usize, Hands)>, RingError> {
-        if let Some((cell, hands)) = passed.owned(len, free.most) {
-            return Ok(Some((cell, 0, hands)));
-        }
         if let Some(cell) = free.given(passed, len) {
             return Ok(Some((cell, 0, Hands::Given)));
         }
@@ -389,7 +406,7 @@ impl LongProducer {
     pub(super) fn commit(&mut self, place: Place, passed: &mut PassedCells, free: &mut FreeCells) {
         self.next = None;
         if place.hands != Hands::Lent {
-            if passed.sent(place.cell, place.hands) {
+            if passed.sent(place.cell, place.hands, free.much) {
                 free.free.pop_front();
             }
             return;
@@ -504,7 +521,7 @@ impl LongConsumer {
             return f(&[]);
         };
         // SAFETY: the bytes lie inside the cell, which is initialised; their producer does not touch them before it learns
-        // below that they are read.
+        // below that they are read, or gets a cell back that is given. One of this rank's own is this rank's from here on.
         let frame = unsafe { core::slice::from_raw_parts(frame, place.len) };
         let cursor = self.cursor.get();
         let number = cursor.read.load(Ordering::Relaxed).wrapping_add(1);

@@ -1,18 +1,22 @@
 //! Cells that change hands: ranks that answer each other write a long frame where they have read one. Only `Connection`
-//! and the sides of `long_frames` use it.
+//! and the two sides of `long_frames` use it.
 //!
-//! A processor that reads a line which another one has just written owns it from then on, so it writes there without
-//! asking anybody. Any other cell is one that its reader had last, and every store fetches or takes a line from there.
-//! So a rank *gives* as many cells of its own as it has received long frames: the reader has such a cell once it has read
-//! the frame, and its next long frame to the giver goes *back* in the cell that it was given last. What is not answered
-//! is returned by a bit of the cell, the oldest first, one for each frame that is only lent.
+//! A processor that reads a line which another one has just written owns it from then on, so it writes there without asking
+//! anybody. Any other cell is one that its reader had last: a store fetches its line from there, or takes it away. So a rank
+//! *gives* as many cells of its own as it has received long frames. The receiver has such a cell once it has read the frame,
+//! and its next long frame to the giver goes *back* in the cell that it was given last. If frames come that are only lent,
+//! each returns a cell by a bit.
+//!
+//! Where both give at once, and more than their caches hold, lines are written long after they were read, and owned by
+//! nobody any more: then frames are lent for a while.
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
-//! | cells that a rank has given to another | half of those for unread frames to it | further ones are lent |
-//! | cells that can be given | [`GIVEN_CELLS`], as they have bits | the others are lent |
+//! | cells given to a rank | half of those that may hold unread frames to it | further frames are lent |
+//! | cells given to all ranks, and not back again | those that leave half of a rank's cells free; who has got some and no longer communicates keeps them | as above |
+//! | cells that can be given | [`GIVEN_CELLS`], as they have a bit each | the others are lent |
 //!
-//! A rank keeps count of what it has given, so what the memory contains makes it neither lose cells nor use one twice.
+//! A rank knows what it has given, so whatever the memory contains, it neither loses cells nor uses one twice.
 
 use alloc::vec::Vec;
 
@@ -20,14 +24,14 @@ use super::layout::GIVEN_CELLS;
 #[cfg(test)]
 use super::long_frames::FreeCells;
 use super::sync::{AtomicU64, Ordering};
-use crate::tuning::LONG_FRAME;
+use crate::tuning::{FRAMES_PER_LOOK, LENT_FRAMES, LONG_FRAME};
 
 /// Who has the cell of a frame once the frame is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Hands {
     /// The sender, whose cell it is: the reader counts the frame as read.
     Lent,
-    /// The reader, until its own frame or bit returns it.
+    /// The reader, until a frame or a bit of its own returns it.
     Given,
     /// The reader, whose own cell it is.
     Back,
@@ -37,17 +41,24 @@ pub(super) enum Hands {
 #[derive(Default)]
 pub(super) struct PassedCells {
     /// The cells of this rank that the peer has.
-    given: Vec<u16>,
+    given: CellSet,
     /// The cells of this rank that came back with frames, the last one last.
     back: Vec<u16>,
-    /// The peer's cells that this rank has, the one of the last frame last.
+    /// The peer's cells that this rank has, that of the last frame last.
     kept: Vec<u16>,
-    /// Number of frames received for which no cell was given yet.
+    /// Number of long frames received for which no cell was given yet.
     owed: usize,
+    /// Whether the cells given are more than a cache holds.
+    is_much: bool,
+    /// Number of long frames to be received before cells are given again.
+    lent: u32,
+    /// Number of frames sent in cells that changed hands.
+    sent: u32,
 }
 
 impl PassedCells {
-    /// Returns the cell in which the next frame of `len` bytes lies because this processor owns its lines, if there is one.
+    /// Returns the cell in which the next frame of `len` bytes lies because this processor owns its lines, if there is one. Up to
+    /// `most` cells are given.
     #[inline]
     pub(super) fn owned(&self, len: usize, most: usize) -> Option<(u16, Hands)> {
         if len < LONG_FRAME {
@@ -58,101 +69,160 @@ impl PassedCells {
         kept.or_else(|| back().map(|cell| (*cell, Hands::Given)))
     }
 
-    /// Returns whether the next frame of `len` bytes, in that free cell, takes the cell with it.
+    /// Returns whether the next frame of `len` bytes, in that free cell, takes the cell along.
     #[inline]
     pub(super) fn gives(&self, cell: u16, len: usize, most: usize) -> bool {
         len >= LONG_FRAME && usize::from(cell) < GIVEN_CELLS && self.has_to_give(most)
     }
 
     fn has_to_give(&self, most: usize) -> bool {
-        self.owed > 0 && self.given.len() < most / 2
+        self.owed > 0 && self.lent == 0 && self.given.len() < most
     }
 
-    /// Notes that a frame has left in a cell that changes hands. Returns whether the cell was a free one.
+    /// Notes that a frame has left in a cell that changes hands; `much` cells are more than a cache holds. Returns whether the
+    /// cell was a free one.
     #[inline]
-    pub(super) fn sent(&mut self, cell: u16, hands: Hands) -> bool {
+    pub(super) fn sent(&mut self, cell: u16, hands: Hands, much: usize) -> bool {
+        self.sent = self.sent.wrapping_add(1);
         if hands == Hands::Back {
             self.kept.pop();
             return false;
         }
-        self.given.push(cell);
-        self.owed -= 1;
+        self.given.insert(cell);
+        self.is_much = self.given.len() >= much;
+        self.owed = self.owed.saturating_sub(1);
         self.back.pop_if(|last| *last == cell).is_none()
+    }
+
+    /// Returns whether it is time to learn the distance: only frames that are lent tell it otherwise.
+    #[inline]
+    pub(super) fn is_look_due(&self) -> bool {
+        self.sent % FRAMES_PER_LOOK == FRAMES_PER_LOOK - 1
     }
 
     /// Returns whether the peer has that cell of this rank, and so may have written a frame there.
     #[inline]
     pub(super) fn has_given(&self, cell: u16) -> bool {
-        self.place_of(cell).is_some()
+        self.given.contains(cell)
     }
 
-    /// The peer answers in the cell given last.
-    fn place_of(&self, cell: u16) -> Option<usize> {
-        self.given.iter().rposition(|given| *given == cell)
-    }
-
-    /// Notes that a frame of `len` bytes was read. What is kept for answers is returned one by one if frames are only lent.
+    /// Notes that a frame of `len` bytes was read.
     #[inline]
     pub(super) fn received(&mut self, cell: u16, hands: Hands, len: usize, returned: &Returned) {
+        self.lent = self.lent.saturating_sub(1);
         match hands {
             Hands::Lent if len < LONG_FRAME => return,
-            Hands::Lent if self.kept.is_empty() => {}
-            Hands::Lent => returned.put(self.kept.remove(0)),
-            Hands::Given if self.kept.len() < GIVEN_CELLS => self.kept.push(cell),
-            Hands::Given => {}
+            Hands::Lent => self.kept.pop().into_iter().for_each(|it| returned.put(it)),
+            Hands::Given => {
+                if self.is_much {
+                    self.lent = LENT_FRAMES;
+                }
+                match self.lent == 0 && self.kept.len() < GIVEN_CELLS {
+                    true => self.kept.push(cell),
+                    false => returned.put(cell),
+                }
+            }
             Hands::Back => {
-                let place = self.place_of(cell);
-                self.back
-                    .extend(place.map(|place| self.given.remove(place)));
+                self.is_much = false;
+                self.given.remove(cell);
+                self.back.push(cell);
             }
         }
         self.owed = (self.owed + 1).min(GIVEN_CELLS);
     }
 
-    /// Returns whether cells of this rank are in hands, or have come back.
+    /// Returns whether the peer has cells of this rank, or some have come back.
     pub(super) fn has_own(&self) -> bool {
-        !self.given.is_empty() || !self.back.is_empty()
+        self.given.len() > 0 || !self.back.is_empty()
     }
 
-    /// Passes a cell that has come back, if there is one, to `free`: it is not given again.
+    /// Passes a cell that has come back, if there is one, to `free`, where it waits for its turn.
     pub(super) fn put_back(&mut self, free: &mut impl Extend<u16>) {
         free.extend(self.back.pop());
     }
 
     /// Passes the cells whose bits the peer has set to `free`.
     pub(super) fn collect(&mut self, returned: &Returned, free: &mut impl Extend<u16>) {
-        if self.given.is_empty() {
-            return;
+        if self.given.len() > 0 {
+            free.extend(self.given.take(returned.take()));
         }
-        let bits = returned.take();
-        let is_set = |cell: u16| bits[usize::from(cell) / 64] >> (cell % 64) & 1 != 0;
-        free.extend(self.given.extract_if(.., |cell| is_set(*cell)));
     }
 
     /// Passes all cells of this rank to `free`: the peer has gone, and all its frames are read.
     pub(super) fn collect_all(&mut self, free: &mut impl Extend<u16>) {
-        free.extend(self.given.drain(..).chain(self.back.drain(..)));
+        free.extend(self.given.take(ALL));
+        free.extend(self.back.drain(..));
     }
 }
 
 #[cfg(test)]
 impl PassedCells {
-    pub(super) fn given(&self) -> &[u16] {
-        &self.given
+    pub(super) fn given(&self) -> Vec<u16> {
+        CellSet(self.given.0).take(ALL).collect()
     }
 
     pub(super) fn kept(&self) -> &[u16] {
         &self.kept
     }
 
-    /// Returns the cells of this rank, all of whose frames are read, wherever they are.
+    /// Returns the cells of this rank, wherever they are, of a rank with one peer that has read all frames.
     pub(super) fn own(&self, free: &FreeCells) -> Vec<u16> {
-        let own = self.given.iter().chain(&self.back).copied();
-        own.chain(free.all()).collect()
+        let back = self.back.iter().copied();
+        self.given()
+            .into_iter()
+            .chain(back)
+            .chain(free.all())
+            .collect()
     }
 }
 
-/// A bit for each cell that its reader has returned without a frame. The reader sets them, the owner clears them.
+/// A bit for each cell that can be given.
+type Bits = [u64; GIVEN_CELLS / 64];
+const ALL: Bits = [u64::MAX; GIVEN_CELLS / 64];
+
+/// A set of cells.
+#[derive(Default)]
+struct CellSet(Bits);
+
+impl CellSet {
+    #[inline]
+    fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    #[inline]
+    fn contains(&self, cell: u16) -> bool {
+        let word = self.0.get(usize::from(cell) / 64);
+        word.is_some_and(|word| word >> (cell % 64) & 1 != 0)
+    }
+
+    #[inline]
+    fn insert(&mut self, cell: u16) {
+        if let Some(word) = self.0.get_mut(usize::from(cell) / 64) {
+            *word |= 1 << (cell % 64);
+        }
+    }
+
+    #[inline]
+    fn remove(&mut self, cell: u16) {
+        if let Some(word) = self.0.get_mut(usize::from(cell) / 64) {
+            *word &= !(1 << (cell % 64));
+        }
+    }
+
+    /// Removes the cells of these bits, and returns those that were in the set.
+    fn take(&mut self, bits: Bits) -> impl Iterator<Item = u16> + use<> {
+        let mut taken = bits;
+        for (word, bits) in self.0.iter_mut().zip(&mut taken) {
+            *bits &= *word;
+            *word &= !*bits;
+        }
+        let taken = CellSet(taken);
+        (0..GIVEN_CELLS as u16).filter(move |cell| taken.contains(*cell))
+    }
+}
+
+/// The bits of the cells that their reader has returned without a frame. The reader sets them, the owner clears them.
 #[repr(C)]
 #[derive(Default)]
 pub(super) struct Returned([AtomicU64; GIVEN_CELLS / 64]);
@@ -164,7 +234,7 @@ impl Returned {
         }
     }
 
-    fn take(&self) -> [u64; GIVEN_CELLS / 64] {
+    fn take(&self) -> Bits {
         self.0
             .each_ref()
             .map(|word| match word.load(Ordering::Relaxed) {

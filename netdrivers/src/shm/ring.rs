@@ -183,6 +183,11 @@ impl<S: GranuleAccess> Producer<S> {
         Ok(())
     }
 
+    /// Returns whether the consumer had taken all frames at the last look.
+    pub(super) fn is_consumed(&self) -> bool {
+        self.consumed == self.position
+    }
+
     #[cfg_attr(feature = "fast-paths", inline(always))]
     fn write(&mut self, len: usize, parts: &[Part<'_>], flags: u32) -> Result<(), RingError> {
         debug_assert!(len == Part::total(parts) && len <= limit(S::GRANULES));
