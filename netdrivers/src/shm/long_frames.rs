@@ -33,16 +33,16 @@ use crate::wait;
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     /// The number of its cell.
-    cell: u16,
+    pub(super) cell: u16,
     /// The number of the line in the cell in which it begins, and how many bytes behind the beginning of the line.
     line: u8,
     lead: u8,
     /// Whether the consumer is to tell how long it reads the frame.
     is_timed: bool,
     /// Who has the cell when the frame is read.
-    hands: Hands,
+    pub(super) hands: Hands,
     /// Its length in bytes.
-    len: usize,
+    pub(super) len: usize,
 }
 
 /// The address of a cursor.
@@ -115,8 +115,8 @@ pub(super) struct FreeCells {
     /// Most cells given to one rank, and free cells that are not given.
     most_given: usize,
     kept_free: usize,
-    /// Number of cells that fill a second cache.
-    much: usize,
+    /// Bytes of a second cache.
+    cache: usize,
 }
 
 impl FreeCells {
@@ -130,7 +130,7 @@ impl FreeCells {
             most,
             most_given: most / 2,
             kept_free: count / 2,
-            much: bytes / LONG_FRAMES_ROOM / CELL,
+            cache: bytes / LONG_FRAMES_ROOM,
         }
     }
 
@@ -212,7 +212,7 @@ impl LongProducer {
     ) -> bool {
         if passed.owned(len, free.most_given).is_some() {
             self.next = None;
-            return false;
+            return passed.awaits_cells();
         }
         passed.put_back(&mut free.free);
         let size = size_of_frame(len);
@@ -226,7 +226,7 @@ impl LongProducer {
             }
         };
         let are_few = self.unread.len() >= free.most / 2 || free.free.is_empty();
-        may_be_timed || are_few && self.place_behind(len).is_none()
+        may_be_timed || passed.awaits_cells() || are_few && self.place_behind(len).is_none()
     }
 
     /// Returns the time, in nanoseconds, if there are times to learn.
@@ -406,7 +406,7 @@ impl LongProducer {
     pub(super) fn commit(&mut self, place: Place, passed: &mut PassedCells, free: &mut FreeCells) {
         self.next = None;
         if place.hands != Hands::Lent {
-            if passed.sent(place.cell, place.hands, free.much) {
+            if passed.sent(&place, free.cache) {
                 free.free.pop_front();
             }
             return;
@@ -536,7 +536,7 @@ impl LongConsumer {
         if place.hands == Hands::Lent {
             cursor.read.store(number, Ordering::Release);
         }
-        passed.received(place.cell, place.hands, place.len, &cursor.returned);
+        passed.received(&place, &cursor.returned);
     }
 }
 

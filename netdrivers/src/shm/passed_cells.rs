@@ -23,6 +23,7 @@ use alloc::vec::Vec;
 use super::layout::GIVEN_CELLS;
 #[cfg(test)]
 use super::long_frames::FreeCells;
+use super::long_frames::Place;
 use super::sync::{AtomicU64, Ordering};
 use crate::tuning::{FRAMES_PER_LOOK, LENT_FRAMES, LONG_FRAME};
 
@@ -48,8 +49,8 @@ pub(super) struct PassedCells {
     kept: Vec<u16>,
     /// Number of long frames received for which no cell was given yet.
     owed: usize,
-    /// Whether the cells given are more than a cache holds.
-    is_much: bool,
+    /// Number of given cells whose frames fill a cache.
+    much: usize,
     /// Number of long frames to be received before cells are given again.
     lent: u32,
     /// Number of frames sent in cells that changed hands.
@@ -79,19 +80,32 @@ impl PassedCells {
         self.owed > 0 && self.lent == 0 && self.given.len() < most
     }
 
-    /// Notes that a frame has left in a cell that changes hands; `much` cells are more than a cache holds. Returns whether the
-    /// cell was a free one.
+    /// Notes that a frame has left in a cell that changes hands, where a cache holds so many bytes. Returns whether the cell was
+    /// a free one.
     #[inline]
-    pub(super) fn sent(&mut self, cell: u16, hands: Hands, much: usize) -> bool {
+    pub(super) fn sent(&mut self, place: &Place, cache: usize) -> bool {
+        let Place {
+            cell, hands, len, ..
+        } = *place;
         self.sent = self.sent.wrapping_add(1);
         if hands == Hands::Back {
             self.kept.pop();
             return false;
         }
         self.given.insert(cell);
-        self.is_much = self.given.len() >= much;
+        self.much = (cache / len.max(1)).max(1);
         self.owed = self.owed.saturating_sub(1);
         self.back.pop_if(|last| *last == cell).is_none()
+    }
+
+    /// Returns whether the peer may have returned cells that are awaited: all, or where it has many.
+    #[inline]
+    pub(super) fn awaits_cells(&self) -> bool {
+        self.has_given_much() || self.lent > 0 && self.given.len() > 0
+    }
+
+    fn has_given_much(&self) -> bool {
+        self.given.len() >= self.much.max(1)
     }
 
     /// Returns whether it is time to learn the distance: only frames that are lent tell it otherwise.
@@ -106,15 +120,18 @@ impl PassedCells {
         self.given.contains(cell)
     }
 
-    /// Notes that a frame of `len` bytes was read.
+    /// Notes that a frame was read.
     #[inline]
-    pub(super) fn received(&mut self, cell: u16, hands: Hands, len: usize, returned: &Returned) {
+    pub(super) fn received(&mut self, place: &Place, returned: &Returned) {
+        let Place {
+            cell, hands, len, ..
+        } = *place;
         self.lent = self.lent.saturating_sub(1);
         match hands {
             Hands::Lent if len < LONG_FRAME => return,
             Hands::Lent => self.kept.pop().into_iter().for_each(|it| returned.put(it)),
             Hands::Given => {
-                if self.is_much {
+                if self.has_given_much() {
                     self.lent = LENT_FRAMES;
                 }
                 match self.lent == 0 && self.kept.len() < GIVEN_CELLS {
@@ -123,7 +140,6 @@ impl PassedCells {
                 }
             }
             Hands::Back => {
-                self.is_much = false;
                 self.given.remove(cell);
                 self.back.push(cell);
             }

@@ -161,7 +161,7 @@ fn cells_change_hands_and_none_is_lost() {
         (8, usize::MAX, true, 1000..20_000),
         (8, usize::MAX, false, 0..1),
         (40, usize::MAX, true, 1000..20_000),
-        (40, 40 * CELL, true, 10..500),
+        (40, 40 * CELL, true, 100..10_000),
     ] {
         with_pair(cells, bytes, |mut ranks| {
             let mut rng = Lcg(11);
