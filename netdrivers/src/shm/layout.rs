@@ -4,7 +4,7 @@
 //! The file is sparse: a ring occupies memory from its first frame on, so pairs of ranks that never communicate cost
 //! nothing.
 
-use super::passed_cells::Returned;
+use super::returned_cells::Returned;
 use crate::tuning::{LONG_FRAMES_OF_HOST, LONG_FRAMES_OF_RANK, MAIL};
 use core::mem::{align_of, offset_of, size_of};
 use core::ops::RangeInclusive;
@@ -127,9 +127,6 @@ pub(super) struct LongCursor {
     /// The cells of frames that it was given and has returned.
     pub(super) returned: Returned,
 }
-
-/// Number of cells of a rank that can be given to others: what fits into the line of the consumer's cursor.
-pub(super) const GIVEN_CELLS: usize = 192;
 
 /// Number of regions for boards, and of groups that may use them at a time.
 pub(super) const REGIONS: usize = 16;

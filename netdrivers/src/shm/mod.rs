@@ -57,6 +57,7 @@ mod process_token;
 mod questions;
 mod read_acks;
 mod received_frame;
+mod returned_cells;
 mod ring;
 mod ring_memory;
 mod rings;

@@ -20,11 +20,10 @@
 
 use alloc::vec::Vec;
 
-use super::layout::GIVEN_CELLS;
 #[cfg(test)]
 use super::long_frames::FreeCells;
 use super::long_frames::Place;
-use super::sync::{AtomicU64, Ordering};
+use super::returned_cells::{ALL, Bits, GIVEN_CELLS, Returned};
 use crate::tuning::{FRAMES_PER_LOOK, LENT_FRAMES, LONG_FRAME};
 
 /// Who has the cell of a frame once the frame is read.
@@ -192,10 +191,6 @@ impl PassedCells {
     }
 }
 
-/// A bit for each cell that can be given.
-type Bits = [u64; GIVEN_CELLS / 64];
-const ALL: Bits = [u64::MAX; GIVEN_CELLS / 64];
-
 /// A set of cells.
 #[derive(Default)]
 struct CellSet(Bits);
@@ -235,27 +230,5 @@ impl CellSet {
         }
         let taken = CellSet(taken);
         (0..GIVEN_CELLS as u16).filter(move |cell| taken.contains(*cell))
-    }
-}
-
-/// The bits of the cells that their reader has returned without a frame. The reader sets them, the owner clears them.
-#[repr(C)]
-#[derive(Default)]
-pub(super) struct Returned([AtomicU64; GIVEN_CELLS / 64]);
-
-impl Returned {
-    fn put(&self, cell: u16) {
-        if let Some(word) = self.0.get(usize::from(cell) / 64) {
-            word.fetch_or(1 << (cell % 64), Ordering::Release);
-        }
-    }
-
-    fn take(&self) -> Bits {
-        self.0
-            .each_ref()
-            .map(|word| match word.load(Ordering::Relaxed) {
-                0 => 0,
-                _ => word.swap(0, Ordering::Acquire),
-            })
     }
 }

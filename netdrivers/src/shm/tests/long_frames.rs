@@ -60,6 +60,19 @@ impl Side<LongConsumer> {
     }
 }
 
+/// Returns the cells in that memory, which the caller keeps, in one thread, until all sides are dropped.
+fn cells_in(lines: &mut [Line]) -> LongCells {
+    let count = size_of_val(lines) / CELL;
+    // SAFETY: they are initialised, and live as long as the result, see above.
+    unsafe { LongCells::new(NonNull::from(lines).cast(), count as u16) }
+}
+
+/// Returns the address of a cursor that the caller keeps as long.
+fn address(cursor: &LongCursor) -> CursorAddress {
+    // SAFETY: see above.
+    unsafe { CursorAddress::new(cursor.into()) }
+}
+
 /// Runs `f` with a rank's cells and both sides of the frames to so many others, and the cursors of their consumers.
 fn with_cells(
     peers: usize,
@@ -67,12 +80,9 @@ fn with_cells(
 ) {
     let mut lines = vec![Line([0; 64]); usize::from(CELLS) * CELL / 64];
     let cursors: Vec<LongCursor> = (0..peers).map(|_| LongCursor::default()).collect();
-    // SAFETY: the cells are initialised, and they live, as the cursors do, until `f` has dropped all sides; one thread uses
-    // them.
-    let cells = unsafe { LongCells::new(NonNull::from(&mut lines[..]).cast(), CELLS) };
+    let cells = cells_in(&mut lines);
     let side = |cursor| {
-        // SAFETY: as above.
-        let cursor = unsafe { CursorAddress::new(NonNull::from(cursor)) };
+        let cursor = address(cursor);
         let (to, from) = (
             LongProducer::new(cursor, cells),
             LongConsumer::new(cells, cells, cursor),
@@ -105,11 +115,8 @@ fn with_pair(cells: u16, bytes: usize, f: impl FnOnce([Rank; 2])) {
     let mut lines = vec![Line([0; 64]); 2 * usize::from(cells) * CELL / 64];
     let cursors = [LongCursor::default(), LongCursor::default()];
     let (own, others) = lines.split_at_mut(usize::from(cells) * CELL / 64);
-    // SAFETY: the cells are initialised, and they and the cursors live until `f` has dropped both ranks; one thread uses
-    // them.
-    let memory = [own, others].map(|it| unsafe { LongCells::new(NonNull::from(it).cast(), cells) });
-    // SAFETY: as above.
-    let read_by = [0, 1].map(|at: usize| unsafe { CursorAddress::new((&cursors[at]).into()) });
+    let memory = [own, others].map(cells_in);
+    let read_by = [0, 1].map(|at: usize| address(&cursors[at]));
     f([0, 1].map(|me: usize| Rank {
         free: FreeCells::new(memory[me], bytes, 1),
         producer: LongProducer::new(read_by[1 - me], memory[1 - me]),
