@@ -246,8 +246,7 @@ impl Shm {
         } = self;
         let epoch = members.epoch;
         members.poll_deaths(wait::now(), &mut |peer| {
-            connections[peer.index()].ended = true;
-            if connections[peer.index()].close() {
+            if connections[peer.index()].end() {
                 activate(active, peer);
             }
         });

@@ -52,7 +52,7 @@ pub(super) struct Connection {
     /// Frames do not reach the peer any more.
     pub(super) closed: bool,
     /// The peer has left the job. One that only seems corrupt still writes where it may.
-    pub(super) ended: bool,
+    ended: bool,
     /// The peer sends nothing beyond the content of the ring.
     ending: bool,
     reported: bool,
@@ -243,9 +243,10 @@ impl Connection {
     /// when the next one is sent.
     #[cold]
     pub(super) fn reclaim(&mut self, free: &mut FreeCells) {
-        if let Some(LongFrames {
-            producer, passed, ..
-        }) = self.long.as_deref_mut()
+        if FAST_PATHS
+            && let Some(LongFrames {
+                producer, passed, ..
+            }) = self.long.as_deref_mut()
             && (producer.has_unread() || passed.has_own())
         {
             match self.closed {
@@ -302,6 +303,12 @@ impl Connection {
     pub(super) fn is_far(&self) -> bool {
         let long = self.long.as_deref();
         long.is_some_and(|long| long.producer.is_far())
+    }
+
+    /// Notes that the peer has left the job, and closes the connection as [`Connection::close`] does.
+    pub(super) fn end(&mut self) -> bool {
+        self.ended = FAST_PATHS;
+        self.close()
     }
 
     /// Closes the connection: no frame reaches the peer, and none follows those received. Returns false if it was
