@@ -52,8 +52,8 @@ pub(super) struct PassedCells {
     much: usize,
     /// Number of long frames to be received before cells are given again.
     lent: u32,
-    /// Number of frames sent in cells that changed hands.
-    sent: u32,
+    /// Number of frames sent in cells that changed hands, since the last look that tells the distance.
+    unlooked: u32,
 }
 
 impl PassedCells {
@@ -86,7 +86,7 @@ impl PassedCells {
         let Place {
             cell, hands, len, ..
         } = *place;
-        self.sent = self.sent.wrapping_add(1);
+        self.unlooked = self.unlooked.saturating_add(1);
         if hands == Hands::Back {
             self.kept.pop();
             return false;
@@ -107,10 +107,14 @@ impl PassedCells {
         self.given.len() >= self.much.max(1)
     }
 
-    /// Returns whether it is time to learn the distance: only frames that are lent tell it otherwise.
+    /// Returns whether it is time for a look that tells the distance, once: only frames that are lent tell it otherwise.
     #[inline]
-    pub(super) fn is_look_due(&self) -> bool {
-        self.sent % FRAMES_PER_LOOK == FRAMES_PER_LOOK - 1
+    pub(super) fn is_look_due(&mut self) -> bool {
+        let is_due = self.unlooked >= FRAMES_PER_LOOK;
+        if is_due {
+            self.unlooked = 0;
+        }
+        is_due
     }
 
     /// Returns whether the peer has that cell of this rank, and so may have written a frame there.
