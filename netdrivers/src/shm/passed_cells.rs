@@ -8,7 +8,8 @@
 //! each returns a cell by a bit.
 //!
 //! Where both give at once, and more than their caches hold, lines are written long after they were read, and owned by
-//! nobody any more: then frames are lent for a while.
+//! nobody any more: then frames are lent for a while. So they are where cells come back by bits, unused: the peer lends. Who
+//! gives again first has the other one do so too.
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
@@ -24,7 +25,13 @@ use alloc::vec::Vec;
 use super::long_frames::FreeCells;
 use super::long_frames::Place;
 use super::returned_cells::{ALL, Bits, GIVEN_CELLS, Returned};
-use crate::tuning::{FRAMES_PER_LOOK, LENT_FRAMES, LONG_FRAME};
+use crate::tuning::{FRAMES_PER_LOOK, LENT_FRAMES, LONG_FRAME, MOST_LENT_FRAMES};
+
+/// Number of long frames that are under way before a rank that lends is known to lend, with those that tell it.
+const FRAMES_UNTIL_HEARD: u32 = 2 * GIVEN_CELLS as u32;
+
+/// Number of caches full of answers that make giving cells worth another early try.
+const ANSWERS: usize = 4;
 
 /// Who has the cell of a frame once the frame is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,8 +57,13 @@ pub(super) struct PassedCells {
     owed: usize,
     /// Number of given cells whose frames fill a cache.
     much: usize,
-    /// Number of long frames to be received before cells are given again.
+    /// Number of cells that came back by a bit, less those that came back with a frame.
+    unused: usize,
+    /// Number of long frames to be received before cells are given again, and what it was at first.
     lent: u32,
+    lend_for: u32,
+    /// Number of frames in cells that came back since then.
+    answers: usize,
     /// Number of frames sent in cells that changed hands, since the last look that tells the distance.
     unlooked: u32,
 }
@@ -135,7 +147,9 @@ impl PassedCells {
             Hands::Lent => self.kept.pop().into_iter().for_each(|it| returned.put(it)),
             Hands::Given => {
                 if self.has_given_much() {
-                    self.lent = LENT_FRAMES;
+                    self.lend();
+                } else if self.lend_for - self.lent >= FRAMES_UNTIL_HEARD {
+                    self.lent = 0;
                 }
                 match self.lent == 0 && self.kept.len() < GIVEN_CELLS {
                     true => self.kept.push(cell),
@@ -145,9 +159,21 @@ impl PassedCells {
             Hands::Back => {
                 self.given.remove(cell);
                 self.back.push(cell);
+                self.unused = self.unused.saturating_sub(1);
+                self.answers += 1;
             }
         }
         self.owed = (self.owed + 1).min(GIVEN_CELLS);
+    }
+
+    /// Lends frames for a while, and for longer each time unless cells have come back with frames for long.
+    fn lend(&mut self) {
+        let is_new = self.answers > ANSWERS * self.much;
+        let longer = (2 * self.lend_for).clamp(LENT_FRAMES, MOST_LENT_FRAMES);
+        self.lend_for = if is_new { LENT_FRAMES } else { longer };
+        self.lent = self.lend_for;
+        self.unused = 0;
+        self.answers = 0;
     }
 
     /// Returns whether the peer has cells of this rank, or some have come back.
@@ -162,8 +188,13 @@ impl PassedCells {
 
     /// Passes the cells whose bits the peer has set to `free`.
     pub(super) fn collect(&mut self, returned: &Returned, free: &mut impl Extend<u16>) {
-        if self.given.len() > 0 {
+        let given = self.given.len();
+        if given > 0 {
             free.extend(self.given.take(returned.take()));
+            self.unused += given - self.given.len();
+            if self.unused >= self.much.max(1) {
+                self.lend();
+            }
         }
     }
 
