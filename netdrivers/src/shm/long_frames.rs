@@ -457,7 +457,7 @@ impl Place {
         (about << 32 | len).to_ne_bytes()
     }
 
-    fn parse(record: &[u8]) -> Option<Place> {
+    pub(super) fn parse(record: &[u8]) -> Option<Place> {
         let fields = u64::from_ne_bytes(record.try_into().ok()?);
         Some(Place {
             cell: (fields >> 47).try_into().ok()?,

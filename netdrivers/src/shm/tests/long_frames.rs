@@ -15,11 +15,11 @@ use crate::shm::layout::{CELL, LongCursor};
 use crate::shm::long_frames::{
     CursorAddress, FreeCells, LongCells, LongConsumer, LongProducer, Place,
 };
-use crate::shm::passed_cells::PassedCells;
+use crate::shm::passed_cells::{Hands, PassedCells};
 use crate::shm::ring::RingError;
 use crate::shm::sync::Ordering;
 use crate::shm::{FRAME_LIMIT, Segment, Shm};
-use crate::tuning::LONG_FRAME;
+use crate::tuning::{LONG_FRAME, MOST_LENT_FRAMES};
 
 /// Number of cells.
 const CELLS: u16 = 8;
@@ -220,6 +220,51 @@ fn cells_change_hands_and_none_is_lost() {
             }
         });
     }
+}
+
+/// Two ranks that both send more than their caches hold lend their frames, also if only one of them finds out; when they
+/// answer each other by turns again, cells change hands again.
+#[test]
+fn both_ranks_lend_in_streams_and_give_again_for_answers() {
+    with_pair(80, 80 * CELL, |[mut left, mut right]| {
+        let passes = |rank: &Rank| {
+            let (record, _) = rank.inbox.back().expect("a frame that was just sent");
+            let place = Place::parse(record).expect("a record of this side");
+            u32::from(place.hands != Hands::Lent)
+        };
+        let streamed = 40_000;
+        let (mut by_left, mut by_right) = (0, 0);
+        let mut number = 0;
+        let mut next = || {
+            number += 1;
+            frame(number, FRAME_LIMIT)
+        };
+        for _ in 0..streamed / 40 {
+            for at in 0..40 {
+                if left.send(&mut right, next(), true) {
+                    by_left += passes(&right);
+                }
+                // This one alone never gives more than a cache holds, so it has to hear of the other's lending.
+                if at < 13 && right.send(&mut left, next(), true) {
+                    by_right += passes(&left);
+                }
+            }
+            while right.receive() {}
+            while left.receive() {}
+        }
+        assert!((1..streamed / 10).contains(&by_left), "{by_left}");
+        assert!((1..streamed / 40).contains(&by_right), "{by_right}");
+
+        let turns = 2 * MOST_LENT_FRAMES;
+        by_right = 0;
+        for turn in 0..turns {
+            assert!(left.send(&mut right, next(), true) && right.receive());
+            assert!(right.send(&mut left, next(), true));
+            by_right += passes(&left);
+            assert!(left.receive(), "{turn}");
+        }
+        assert!(by_right >= turns - MOST_LENT_FRAMES - 100, "{by_right}");
+    });
 }
 
 /// A rank whose frames are only read gets back what it has given.
