@@ -228,6 +228,7 @@ pub const LONG_FRAMES_ROOM: usize = 3;
 /// they gave on, and at 0.84 to 0.92 if they gave again after 4096 frames, at 160 to 200 ns from core to core; those of 8 KiB,
 /// which fit, at 1.15 to 1.25 times the rate of frames only lent.
 pub const LENT_FRAMES: u32 = 1 << 10;
+/// See [`LENT_FRAMES`].
 pub const MOST_LENT_FRAMES: u32 = 1 << 14;
 /// Number of long frames in cells that change hands from one look that tells the distance to the next.
 pub const FRAMES_PER_LOOK: u32 = 64;
