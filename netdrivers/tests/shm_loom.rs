@@ -19,6 +19,8 @@ mod event_count;
 #[allow(dead_code, reason = "a test uses less than the driver")]
 #[path = "../src/shm/mail.rs"]
 mod mail;
+#[path = "../src/shm/collective/passed_blocks.rs"]
+mod passed_blocks;
 #[allow(dead_code, reason = "a test uses less than the driver")]
 #[path = "../src/shm/read_acks.rs"]
 mod read_acks;

@@ -192,9 +192,10 @@ impl Shm {
         self.burst_cells = FAST_PATHS && on;
     }
 
-    /// Sets whether this rank gives cells of its own to ranks that answer its long frames, who write there then. It is for a
-    /// caller that has not sent yet.
+    /// Sets whether this rank gives cells of its own to ranks that answer its long frames, who write there then, as ranks that
+    /// exchange blocks on boards do. It is for a caller that has not sent yet, and is in no group.
     pub fn set_passed_cells(&mut self, on: bool) {
+        self.groups.without_cells = !on;
         if let Some(free) = self.free_cells.as_mut().filter(|_| !on) {
             free.give_none();
         }

@@ -22,7 +22,7 @@ pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"pomboshm");
 /// The same of a machine with the other byte order.
 const FOREIGN_MAGIC: u64 = MAGIC.swap_bytes();
 /// The version of the layout and of everything else that all users of a segment must agree on.
-pub(super) const VERSION: u64 = 20;
+pub(super) const VERSION: u64 = 21;
 
 /// The largest number of ranks of a segment: more than the cores of a machine, and the rings then span 128 GiB of the
 /// 128 TiB that a process can address.
@@ -141,6 +141,8 @@ pub(super) const LONGEST_AHEAD: usize = 8;
 const BOARD: RangeInclusive<usize> = SLOTS * PAGE + (LONGEST_AHEAD + 1) * MAX_PAYLOAD..=8 << 20;
 /// Most bytes of all boards of a region, as long as each has the fewest.
 const BOARDS_OF_REGION: usize = 16 << 20;
+/// Bytes of a board's cells.
+pub(super) const BOARD_CELLS: usize = LONGEST_AHEAD * MAX_PAYLOAD;
 /// Largest size in bytes of a payload in a slot.
 pub(super) const INLINE: usize = size_of::<CachePadded<u8>>() - 3 * size_of::<u64>();
 
@@ -238,7 +240,7 @@ impl Layout {
     /// Returns the offset of what a rank's board has behind its slots in a region.
     pub(super) fn behind_slots(self, region: usize, rank: usize) -> usize {
         let boards = self.board(REGIONS, 0).next_multiple_of(PAGE);
-        boards + (region * self.ranks + rank) * self.share(BOARDS_OF_REGION)
+        boards + (region * self.ranks + rank) * (self.share(BOARDS_OF_REGION) + BOARD_CELLS)
     }
 
     /// Returns the bytes of a board behind its slots that are used, where a processor's second cache has that many. All

@@ -12,8 +12,8 @@ use super::error::ShmError;
 use super::file::{File, Mapping, ProcFiles};
 use super::futex::Futex;
 use super::layout::{
-    self, Answer, BoardSlots, CELL, ConsumerCursor, Control, FRAME_LIMIT, Header, Layout, MAGIC,
-    REGIONS, RING, RankStatus, VERSION,
+    self, Answer, BOARD_CELLS, BoardSlots, CELL, ConsumerCursor, Control, FRAME_LIMIT, Header,
+    Layout, MAGIC, REGIONS, RING, RankStatus, VERSION,
 };
 use super::long_frames::{CursorAddress, LongCells};
 use super::read_acks::ReadAcks;
@@ -289,7 +289,7 @@ impl Segment {
         self.header().second_level.load(Ordering::Relaxed) as usize
     }
 
-    /// Returns the addresses of a rank's board in a region: its slots, and what lies behind them.
+    /// Returns the addresses of a rank's board in a region: its slots, and what lies behind them, with its cells.
     pub(super) fn board(&self, region: usize, rank: usize) -> [NonNull<u8>; 2] {
         assert!(region < REGIONS && rank < self.ranks());
         let (lines, behind) = (
@@ -298,7 +298,7 @@ impl Segment {
         );
         [
             self.mapping.at(lines, size_of::<BoardSlots>()),
-            self.mapping.at(behind, self.board_bytes()),
+            self.mapping.at(behind, self.board_bytes() + BOARD_CELLS),
         ]
     }
 

@@ -9,6 +9,7 @@ use crate::board::{Board, BoardMemory};
 use crate::check;
 use crate::event_count::{AWAKE, EventCount, WaitFor};
 use crate::event_counts::ModelPark;
+use crate::passed_blocks::AHEAD;
 
 /// Slots of a board, and bytes of a payload beside its number: few, so that all are used again soon.
 const SLOTS: usize = 2;
@@ -23,6 +24,8 @@ struct BoardAddress {
     short: [UnsafeCell<[u8; INLINE]>; SLOTS],
     /// Room for one payload.
     long: UnsafeCell<[u8; MAX_PAYLOAD]>,
+    /// The cell of each round, of two ranks.
+    cells: [UnsafeCell<[u8; MAX_PAYLOAD]>; AHEAD],
     released: AtomicU64,
     spent: AtomicU64,
 }
@@ -33,6 +36,7 @@ impl BoardAddress {
             heads: core::array::from_fn(|_| core::array::from_fn(|_| AtomicU64::new(0))),
             short: core::array::from_fn(|_| UnsafeCell::new([0; INLINE])),
             long: UnsafeCell::new([0; MAX_PAYLOAD]),
+            cells: core::array::from_fn(|_| UnsafeCell::new([0; MAX_PAYLOAD])),
             released: AtomicU64::new(released),
             spent: AtomicU64::new(0),
         }
@@ -51,7 +55,21 @@ impl<const RANKS: usize> Memory<RANKS> {
 
     /// The same memory for a group that begins with that operation.
     fn boards_of(&self, first: u64) -> [Board<Self>; RANKS] {
-        core::array::from_fn(|me| Board::new(Self(self.0.clone()), me, first))
+        self.boards_with_cells(first, [true; RANKS])
+    }
+
+    /// The same, where the ranks with `true` have left their cells as they found them.
+    fn boards_with_cells(&self, first: u64, at_home: [bool; RANKS]) -> [Board<Self>; RANKS] {
+        core::array::from_fn(|me| Board::new(Self(self.0.clone()), me, first, at_home[me]))
+    }
+
+    /// The long payload or the cell at that place.
+    fn long(&self, rank: usize, at: usize) -> &UnsafeCell<[u8; MAX_PAYLOAD]> {
+        let site = &self.0[rank];
+        match at.checked_sub(self.bytes()) {
+            None => &site.long,
+            Some(at) => &site.cells[at / MAX_PAYLOAD],
+        }
     }
 }
 
@@ -66,6 +84,10 @@ impl<const RANKS: usize> BoardMemory for Memory<RANKS> {
     }
 
     fn bytes(&self) -> usize {
+        MAX_PAYLOAD
+    }
+
+    fn cell(&self) -> usize {
         MAX_PAYLOAD
     }
 
@@ -84,16 +106,15 @@ impl<const RANKS: usize> BoardMemory for Memory<RANKS> {
     unsafe fn fill<R>(
         &self,
         rank: usize,
-        (slot, _): (u64, usize),
+        (slot, at): (u64, usize),
         len: usize,
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> R {
         let site = &self.0[rank];
-        if len > INLINE {
+        if len > INLINE || at >= self.bytes() {
             // SAFETY: the checker fails before two uses of the same bytes meet.
-            return site
-                .long
-                .with_mut(|bytes| f(unsafe { &mut (&mut *bytes)[..len] }));
+            let f = |bytes: *mut [u8; MAX_PAYLOAD]| f(unsafe { &mut (&mut *bytes)[..len] });
+            return self.long(rank, at).with_mut(f);
         }
         // SAFETY: as above.
         site.short[slot as usize % SLOTS].with_mut(|bytes| f(unsafe { &mut (&mut *bytes)[..len] }))
@@ -102,14 +123,15 @@ impl<const RANKS: usize> BoardMemory for Memory<RANKS> {
     unsafe fn read<R>(
         &self,
         rank: usize,
-        (slot, _): (u64, usize),
+        (slot, at): (u64, usize),
         len: usize,
         f: impl FnOnce(&[u8]) -> R,
     ) -> R {
         let site = &self.0[rank];
-        if len > INLINE {
+        if len > INLINE || at >= self.bytes() {
             // SAFETY: as above.
-            return site.long.with(|bytes| f(unsafe { &(&*bytes)[..len] }));
+            let f = |bytes: *const [u8; MAX_PAYLOAD]| f(unsafe { &(&*bytes)[..len] });
+            return self.long(rank, at).with(f);
         }
         // SAFETY: as above.
         site.short[slot as usize % SLOTS].with(|bytes| f(unsafe { &(&*bytes)[..len] }))
@@ -130,7 +152,7 @@ fn publish<const RANKS: usize>(board: &mut Board<Memory<RANKS>>, byte: u8, len: 
 
 fn expect<const RANKS: usize>(board: &mut Board<Memory<RANKS>>, rank: usize, byte: u8, len: usize) {
     loop {
-        let read = board.read(rank, |payload, _| {
+        let read = board.read(rank, 0, |payload, _| {
             assert_eq!(payload.len(), len);
             assert!(
                 payload.iter().all(|found| *found == byte),
@@ -250,7 +272,7 @@ fn operations_follow_each_other() {
                 board.begin(operation, operation);
                 publish(board, payload(rank, operation as usize), 1);
                 expect(board, 1 - rank, payload(1 - rank, operation as usize), 1);
-                let mark = board.read(1 - rank, |_, mark| mark);
+                let mark = board.read(1 - rank, 0, |_, mark| mark);
                 assert_eq!(mark, Some(operation), "a mark of another operation");
                 board.end();
             }
@@ -305,6 +327,114 @@ fn who_skips_an_operation_holds_nobody() {
     });
 }
 
+/// What rank `from` publishes for that one in an operation.
+fn block(from: usize, to: usize, operation: u64) -> u8 {
+    (from * 64 + to * 16) as u8 + operation as u8 + 1
+}
+
+fn publish_block<const RANKS: usize>(
+    rank: usize,
+    board: &mut Board<Memory<RANKS>>,
+    operation: u64,
+) {
+    while !board.publish_blocks(1, |to, room| room.fill(block(rank, to, operation))) {
+        thread::yield_now();
+    }
+}
+
+/// Each rank publishes a block for every other one in cells, and reads those of all.
+fn exchange_blocks<const RANKS: usize>(
+    rank: usize,
+    board: &mut Board<Memory<RANKS>>,
+    operation: u64,
+) {
+    assert!(board.has_cells(1), "cells change hands");
+    publish_block(rank, board, operation);
+    for other in (0..RANKS).filter(|other| *other != rank) {
+        expect(board, other, block(other, rank, operation), 1);
+    }
+}
+
+/// Cells change hands in each operation, and nobody waits for room in them.
+#[test]
+fn blocks_lie_where_their_writer_has_read_one() {
+    check(2, || {
+        ranks(Memory::<2>::new().boards(), |rank, board| {
+            for operation in 0..3 {
+                board.begin(operation, operation);
+                exchange_blocks(rank, board, operation);
+                board.end();
+                assert_eq!(board.are_cells_at_home(), operation % 2 == 1);
+            }
+        });
+    });
+}
+
+/// One rank does not read the other's block: from then on both do without cells, and read what is published meanwhile.
+#[test]
+fn cells_that_a_rank_has_not_read_are_not_used_again() {
+    check(2, || {
+        ranks(Memory::<2>::new().boards(), |rank, board| {
+            board.begin(0, 0);
+            exchange_blocks(rank, board, 0);
+            board.end();
+            board.begin(1, 0);
+            if rank == 0 {
+                publish_block(0, board, 1);
+                while !board.has_skipped(1) {
+                    assert!(!board.has(1), "rank 1 has published nothing for it");
+                    thread::yield_now();
+                }
+            }
+            board.end();
+            board.begin(2, 0);
+            assert_eq!(
+                board.has_cells(1),
+                rank == 1,
+                "it still has what it has read"
+            );
+            match rank {
+                0 => publish(board, block(0, 1, 2), 2),
+                _ => publish_block(1, board, 2),
+            }
+            expect(board, 1 - rank, block(1 - rank, rank, 2), 2 - (1 - rank));
+            board.end();
+            assert!(!board.are_cells_at_home());
+            board.begin(3, 0);
+            assert!(
+                !board.has_cells(1),
+                "the other one has no cell to give back"
+            );
+            publish(board, block(rank, 0, 3), 2);
+            expect(board, 1 - rank, block(1 - rank, 0, 3), 2);
+            board.end();
+        });
+    });
+}
+
+/// Cells that are not where they were at first are nothing to the next group.
+#[test]
+fn a_group_after_another_with_cells() {
+    for operations in [1, 2] {
+        check(2, move || {
+            let memory = Memory::<2>::new();
+            ranks(memory.boards(), move |rank, board| {
+                for operation in 0..operations {
+                    board.begin(operation, 0);
+                    exchange_blocks(rank, board, operation);
+                    board.end();
+                }
+            });
+            let at_home = [operations % 2 == 0; 2];
+            let boards = memory.boards_with_cells(5, at_home);
+            ranks(boards, move |rank, board| match at_home[0] {
+                true => exchange_blocks(rank, board, 6),
+                false => assert!(!board.has_cells(1), "they are on the other's board"),
+            });
+        });
+    }
+}
+
 /// What an earlier group has left behind is nothing to the next one.
 #[test]
 fn a_group_after_another() {
@@ -341,7 +471,7 @@ fn nobody_sleeps_through_a_round() {
                     notify();
                 } else {
                     while board
-                        .read(0, |payload, _| assert_eq!(payload, [round; 2]))
+                        .read(0, 0, |payload, _| assert_eq!(payload, [round; 2]))
                         .is_none()
                     {
                         own.sleep(WaitFor::Frame, None, None, system, || board.has(0));

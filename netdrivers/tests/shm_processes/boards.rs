@@ -68,7 +68,7 @@ impl Member {
         let expected = self.text(from, round).to_vec();
         self.wait_until(|shm| {
             let mut group = shm.group(AREA).expect("the group");
-            group.read(from, |text, _| assert!(text == expected, "another text"))
+            group.read(from, 0, |text, _| assert!(text == expected, "another text"))
         })
     }
 

@@ -194,7 +194,10 @@ pub(super) fn allgather_shm(
         BlockedBuffer::vector(input, grain),
         BlockedBuffer::matrix(output, ranks, grain),
     );
-    let buffers = ShmBuffers::plain(Operation::Allgather, each, input, output);
+    let buffers = ShmBuffers {
+        exchanged: ranks == 2,
+        ..ShmBuffers::plain(Operation::Allgather, each, input, output)
+    };
     let buffers = buffers.giving(Operation::Allgather, given);
     let mut steps = schedules::allgather_shm(rank, ranks, segments, ROUNDS_AHEAD);
     call.run_shm(area, &mut steps, &buffers)

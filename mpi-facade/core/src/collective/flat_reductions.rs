@@ -368,6 +368,7 @@ fn over_shares(
     );
     let buffers = ShmBuffers {
         scattered: Some(schedules::Buffer::Incoming),
+        exchanged: true,
         reduction: Some(reduction),
         ..ShmBuffers::plain(operation, bytes, input, output)
     };
@@ -441,6 +442,8 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result
         BlockedBuffer::vector(output, grain),
     );
     let buffers = ShmBuffers {
+        // A rank that reduces in place reads its own payload too.
+        exchanged: ranks == 2 && !reduced.is_in_place(),
         reduction: Some(reduction),
         ..ShmBuffers::plain(Operation::Allreduce, bytes, input, output)
     };

@@ -23,6 +23,8 @@ pub(super) struct ShmBuffers {
     pub(super) output: BlockedBuffer,
     /// The buffer that receives blocks out of payloads with one block for every rank.
     pub(super) scattered: Option<Buffer>,
+    /// Whether each rank publishes blocks of the input for every other one, and reads those of all.
+    pub(super) exchanged: bool,
     pub(super) reduction: Option<Reduction>,
     /// The marks: what this rank's payloads say of the operation, and what those of the others must say.
     pub(super) gives: u64,
@@ -128,6 +130,7 @@ impl ShmBuffers {
             input,
             output,
             scattered: None,
+            exchanged: false,
             reduction: None,
             gives: mark,
             takes: mark,

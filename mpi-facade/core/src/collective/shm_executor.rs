@@ -76,15 +76,13 @@ impl ShmExecutor<'_> {
     #[inline]
     fn find(&mut self, from: usize, piece: Piece) -> Result<Option<Region>, End> {
         let (part, takes) = (self.part(piece), self.buffers.takes);
-        let found = self.group.read(from, |text, mark| {
+        let found = self.group.read(from, part.start, |text, mark| {
             if mark != takes {
                 return Err(mark);
             }
             // Ranks with equal marks agree on every payload; only a payload in shares is shorter, where this rank's
             // share is empty.
-            let start = part.start.min(text.len());
-            let found = text.get(start..start + part.len());
-            let text = found.ok_or(mark)?;
+            let text = text.get(..part.len()).ok_or(mark)?;
             let base = text.as_ptr().cast_mut().cast();
             // SAFETY: the sender does not change its payload before this rank has released the round
             // (`BoardGroup::release`); the region is only read, and only in this round.
@@ -150,6 +148,22 @@ impl ShmExecutor<'_> {
     }
 }
 
+impl ShmExecutor<'_> {
+    /// Publishes a long piece: a block for each other rank, of `len` bytes at most.
+    #[inline(never)]
+    fn publish_blocks(&mut self, piece: Piece, len: usize) -> Result<bool, End> {
+        let side = self.buffers.side(piece);
+        let published = self.group.publish_blocks(len, |rank, room| {
+            // A single block is that of the other one of two ranks.
+            let part = rank.min(piece.blocks - 1);
+            let bytes = side.block(piece.first + part);
+            let room = &mut room[..bytes.len()];
+            side.region.copy_out(bytes.start, room);
+        });
+        published.map_err(|missing| self.end(missing))
+    }
+}
+
 impl Executor for ShmExecutor<'_> {
     type Error = End;
 
@@ -169,6 +183,10 @@ impl Executor for ShmExecutor<'_> {
         };
         if piece.buffer != Buffer::Work {
             if len >= LONG_PAYLOAD {
+                let longest = side.len(piece);
+                if self.buffers.exchanged && self.group.has_cells(longest) {
+                    return self.publish_blocks(piece, longest);
+                }
                 if !self.write(piece, len)? {
                     return Ok(false);
                 }

@@ -12,13 +12,15 @@
 //!
 //! A slot begins with the number of its round, followed by a short payload; longer ones lie behind the slots, those of up
 //! to [`BoardMemory::PAGE`] bytes on the page of their slot, and the longest one after the other in the rest of the
-//! memory, round and round: so they use all of it, whatever their length. Numbers never repeat in a region: a later group
+//! memory, round and round: so they use all of it, whatever their length. A payload can also be a block for each other rank
+//! by itself, in cells behind all this: see `passed_blocks`. Numbers never repeat in a region: a later group
 //! begins above the numbers of all its members, so no rank mistakes the payload of an earlier group for a current one.
 
 use alloc::boxed::Box;
 use alloc::vec;
 use core::ops::Range;
 
+use super::passed_blocks::{AHEAD, PassedBlocks, Side};
 use super::sync::{AtomicU64, Ordering};
 
 /// Size of a cache line in bytes, at which the longest payloads begin: loom explores this file by itself, so it has its own.
@@ -40,8 +42,11 @@ pub(super) trait BoardMemory {
     /// Returns the number of ranks of the group.
     fn ranks(&self) -> usize;
 
-    /// Returns the bytes of a board behind its slots: a page for each, and room for the longest payloads.
+    /// Returns the bytes of a board behind its slots: a page for each, and room for the longest payloads. Behind them are as
+    /// many for the cells of each of [`AHEAD`] rounds as the longest payload has.
     fn bytes(&self) -> usize;
+    /// Returns the bytes of a cell: those of a round are shared out among the other ranks.
+    fn cell(&self) -> usize;
     /// Returns the words of a rank's slot, modulo the number of slots: the round's number, the payload's mark and length,
     /// and where it lies behind the slots.
     fn slot_words(&self, rank: usize, slot: u64) -> &[AtomicU64; 3];
@@ -84,10 +89,15 @@ pub(super) const OPERATIONS: u64 = 1 << 43;
 /// Slots from the first one of an operation to that of the next: coprime to the slots, so that short operations use all
 /// of them, and enough for the rounds of most.
 const STRIDE: u64 = 5;
-/// Number of bits of a payload's length, the highest of which tells that its reading is timed; the bits above are the mark.
+/// Number of bits of a payload's length, of which the highest are those below; the bits above them are the mark.
 const LENGTH: u32 = 24;
-/// The mark of payloads whose reading is timed.
+/// Tells that the payload's reading is timed.
 const TIMED: u64 = 1 << (LENGTH - 1);
+/// Tells that the payload is a block for each rank, in a cell on the board of its writer.
+const IN_OWN_CELLS: u64 = 1 << (LENGTH - 2);
+/// The same, in a cell on the board of its reader.
+const IN_READERS_CELLS: u64 = 1 << (LENGTH - 3);
+const IN_CELLS: u64 = IN_OWN_CELLS | IN_READERS_CELLS;
 /// Exclusive bound of marks.
 pub(super) const MARK_LIMIT: u64 = 1 << (u64::BITS - LENGTH);
 
@@ -115,13 +125,16 @@ pub(super) struct Board<P> {
     claim_at: u64,
     /// [`TIMED`] if the reading of the next payload is timed, else 0.
     timed: u64,
+    blocks: PassedBlocks,
 }
 
 impl<P: BoardMemory> Board<P> {
     /// Creates the board of rank `me` in a group that begins with operation `base`, for which no member has used a
-    /// board in this region.
-    pub(super) fn new(slots: P, me: usize, base: u64) -> Self {
+    /// board in this region. `at_home`: if this rank was in a group there, [`Board::are_cells_at_home`].
+    pub(super) fn new(slots: P, me: usize, base: u64, at_home: bool) -> Self {
+        let blocks = PassedBlocks::new(me, slots.ranks(), at_home);
         Self {
+            blocks,
             slots,
             me,
             base,
@@ -228,17 +241,71 @@ impl<P: BoardMemory> Board<P> {
         if !self.has_room(len) {
             return false;
         }
-        let slot = Self::slot(self.next);
         let place = self.place(len);
-        let [number, about, start] = self.slots.slot_words(self.me, slot);
+        let [.., start] = self.slots.slot_words(self.me, Self::slot(self.next));
         if len > P::INLINE {
             start.store(place.start as u64, Ordering::Relaxed);
         }
-        let timed = core::mem::take(&mut self.timed);
-        about.store(self.mark | timed | len as u64, Ordering::Relaxed);
         if len > P::PAGE {
             self.cursor = place.end.next_multiple_of(LINE);
         }
+        let timed = core::mem::take(&mut self.timed);
+        self.announce(timed | len as u64, place);
+        true
+    }
+
+    /// Returns whether there is a cell for this rank's next block for each other one, of up to `len` bytes.
+    #[inline]
+    pub(super) fn has_cells(&self, len: usize) -> bool {
+        len <= self.slots.cell() && self.blocks.side(self.next).is_some()
+    }
+
+    /// Publishes a block of `len` bytes for each other rank, which `f` writes. Returns false if there were no cells, or no slot.
+    pub(super) fn publish_blocks(
+        &mut self,
+        len: usize,
+        mut f: impl FnMut(usize, &mut [u8]),
+    ) -> bool {
+        let Some(side) = self.blocks.side(self.next) else {
+            return false;
+        };
+        if !self.has_cells(len) || !self.has_room(0) {
+            return false;
+        }
+        for rank in (0..self.slots.ranks()).filter(|rank| *rank != self.me) {
+            let (board, place) = self.cell(side, self.next, self.me, rank);
+            let f = |room: &mut [u8]| f(rank, &mut room[..len]);
+            // SAFETY: this rank holds the cell: it was never used, or what the other one wrote there was read.
+            unsafe { self.slots.fill(board, place, self.slots.cell(), f) };
+        }
+        self.blocks.published(self.next);
+        let cells = match side {
+            Side::Own => IN_OWN_CELLS,
+            Side::Readers => IN_READERS_CELLS,
+        };
+        self.announce(cells | len as u64, 0..0);
+        true
+    }
+
+    /// Returns the board and the place of the cell of a block for a round, where rank `from` writes on that side for rank `to`.
+    #[inline]
+    fn cell(&self, side: Side, round: u64, from: usize, to: usize) -> (usize, (u64, usize)) {
+        let (board, other) = match side {
+            Side::Own => (from, to),
+            Side::Readers => (to, from),
+        };
+        let cells = self.slots.bytes() + round as usize % AHEAD * P::MAX_PAYLOAD;
+        // Cells of ranks below it begin with the first one: a board has none for its own rank.
+        let cell = other - usize::from(other > board);
+        (board, (0, cells + cell * self.slots.cell()))
+    }
+
+    /// Publishes what lies at that place: `about` are its length and the bits above it.
+    #[inline]
+    fn announce(&mut self, about: u64, place: Range<usize>) {
+        let slot = Self::slot(self.next);
+        let [number, text, _] = self.slots.slot_words(self.me, slot);
+        text.store(self.mark | about, Ordering::Relaxed);
         self.places[(slot % P::SLOTS) as usize] = place;
         self.next += 1;
         self.published = self.next;
@@ -248,7 +315,6 @@ impl<P: BoardMemory> Board<P> {
             self.claim_at = operation + P::CLAIMED;
             self.claim(operation);
         }
-        true
     }
 
     /// Fetches the lines of the slots with which later operations begin, where readers have them, by stores: several together
@@ -278,18 +344,39 @@ impl<P: BoardMemory> Board<P> {
         released.load(Ordering::Acquire) > self.round && !self.has(rank)
     }
 
-    /// Passes the payload that the rank has published for this round, if any, and the mark of its operation to `f`.
+    /// Passes what the rank has published for this round, if anything, and the mark of its operation to `f`: the payload from
+    /// byte `at` on, or its block for this rank, of which it has none for itself.
     #[inline]
-    pub(super) fn read<R>(&self, rank: usize, f: impl FnOnce(&[u8], u64) -> R) -> Option<R> {
+    pub(super) fn read<R>(
+        &mut self,
+        rank: usize,
+        at: usize,
+        f: impl FnOnce(&[u8], u64) -> R,
+    ) -> Option<R> {
         if !self.has(rank) {
             return None;
         }
         let slot = Self::slot(self.round);
         let [_, about, start] = self.slots.slot_words(rank, slot);
         let about = about.load(Ordering::Relaxed);
+        let len = (about % IN_READERS_CELLS) as usize;
+        if about & IN_CELLS != 0 {
+            if rank == self.me {
+                return Some(f(&[], about >> LENGTH));
+            }
+            let side = match about & IN_OWN_CELLS {
+                0 => Side::Readers,
+                _ => Side::Own,
+            };
+            self.blocks.reads(rank, self.round);
+            let (board, place) = self.cell(side, self.round, rank, self.me);
+            let f = |cell: &[u8]| f(&cell[..len.min(cell.len())], about >> LENGTH);
+            // SAFETY: as below.
+            return Some(unsafe { self.slots.read(board, place, self.slots.cell(), f) });
+        }
         let place = (slot, start.load(Ordering::Relaxed) as usize);
-        let len = (about % TIMED).min(P::MAX_PAYLOAD as u64) as usize;
-        let f = |payload: &[u8]| f(payload, about >> LENGTH);
+        let len = len.min(P::MAX_PAYLOAD);
+        let f = |payload: &[u8]| f(&payload[at.min(len)..], about >> LENGTH);
         // SAFETY: it was published, and its owner leaves it alone until this rank has released the round.
         Some(unsafe { self.slots.read(rank, place, len, f) })
     }
@@ -347,6 +434,7 @@ impl<P: BoardMemory> Board<P> {
 
     #[inline]
     fn release_to(&mut self, round: u64) {
+        self.blocks.released(round);
         self.round = round;
         self.next = self.next.max(round);
         let released = self.slots.released(self.me);
@@ -356,6 +444,11 @@ impl<P: BoardMemory> Board<P> {
     /// Returns whether all ranks have passed the rounds for which this rank has published.
     pub(super) fn all_released(&self) -> bool {
         self.slowest() >= self.published
+    }
+
+    /// Returns whether the cells on this rank's board are its own, as a later group finds them.
+    pub(super) fn are_cells_at_home(&self) -> bool {
+        self.blocks.are_at_home()
     }
 
     /// Returns the number of an operation that no member of this group has reached, if all have run the same ones.

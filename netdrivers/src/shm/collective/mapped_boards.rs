@@ -3,9 +3,11 @@
 use alloc::boxed::Box;
 use core::mem::{offset_of, size_of};
 use core::ptr::NonNull;
+use static_assertions::{const_assert, const_assert_eq};
 
 use super::board::BoardMemory;
-use super::layout::{self, BoardSlot, BoardSlots, MAX_PAYLOAD, PAGE, SLOTS};
+use super::layout::{self, BOARD_CELLS, BoardSlot, BoardSlots, LINE, MAX_PAYLOAD, PAGE, SLOTS};
+use super::passed_blocks::{AHEAD, MOST_RANKS};
 use super::segment::Segment;
 use super::sync::AtomicU64;
 
@@ -15,10 +17,15 @@ struct BoardAddress {
     behind: NonNull<u8>,
 }
 
+const_assert_eq!(AHEAD, layout::LONGEST_AHEAD);
+const_assert!(MAX_PAYLOAD / (MOST_RANKS - 1) / LINE * LINE > layout::INLINE);
+
 /// The boards of a group.
 pub(super) struct MappedBoards {
     boards: Box<[BoardAddress]>,
     bytes: usize,
+    /// The bytes of a cell.
+    cell: usize,
 }
 
 // SAFETY: these are addresses of memory that all processes share; the contract of `BoardMemory` governs the accesses.
@@ -38,9 +45,12 @@ impl MappedBoards {
             let [lines, behind] = segment.board(region, rank);
             BoardAddress { lines, behind }
         };
+        let boards: Box<[_]> = ranks.map(site).collect();
+        let others = boards.len().saturating_sub(1).max(1);
         Self {
-            boards: ranks.map(site).collect(),
+            boards,
             bytes: segment.board_bytes(),
+            cell: MAX_PAYLOAD / others / LINE * LINE,
         }
     }
 
@@ -61,8 +71,9 @@ impl MappedBoards {
             return unsafe { self.slot(rank, slot).add(1) }.cast();
         }
         assert!(len <= MAX_PAYLOAD);
+        let end = self.bytes + BOARD_CELLS;
         // SAFETY: whatever the slot says, the payload lies inside the board, which is longer than the longest one.
-        unsafe { self.boards[rank].behind.add(at.min(self.bytes - len)) }
+        unsafe { self.boards[rank].behind.add(at.min(end - len)) }
     }
 }
 
@@ -80,6 +91,11 @@ impl BoardMemory for MappedBoards {
     #[inline]
     fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    #[inline]
+    fn cell(&self) -> usize {
+        self.cell
     }
 
     #[inline]

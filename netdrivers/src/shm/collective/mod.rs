@@ -13,6 +13,7 @@
 mod board;
 mod mapped_boards;
 mod member;
+mod passed_blocks;
 mod payload_writer;
 
 use alloc::boxed::Box;
@@ -24,7 +25,7 @@ use super::segment::{RankState, Segment};
 use super::streaming_copy;
 use super::sync::Ordering;
 use super::{Shm, layout, segment, store_choice, sync};
-use crate::tuning::BOARD_SPINS;
+use crate::tuning::{BOARD_SPINS, FAST_PATHS};
 use board::Board;
 use mapped_boards::MappedBoards;
 pub(super) use member::Groups;
@@ -100,8 +101,11 @@ impl Shm {
         let ranks = peers.iter().map(|peer| peer.index());
         // SAFETY: the groups are dropped before the segment.
         let memory = unsafe { MappedBoards::new(&self.members.segment, region, ranks) };
+        let last = self.groups.regions[region].as_ref();
+        let at_home = last.is_none_or(|it| it.board.are_cells_at_home());
+        let at_home = at_home && !self.groups.without_cells;
         self.groups.regions[region] = Some(Box::new(Member {
-            board: Board::new(memory, me, first),
+            board: Board::new(memory, me, first, at_home),
             writer: PayloadWriter::new(),
             reading: None,
             me: self.members.me.index(),
@@ -234,8 +238,33 @@ impl BoardGroup<'_> {
         published
     }
 
-    /// Passes the payload that the member has published for this round, and the mark of its operation, to `f`. Returns
-    /// `None` if there is none yet, and from then on a sleep ends when there is.
+    /// Returns whether there is a cell for this rank's next block for each other one, of up to `len` bytes. It is for rounds
+    /// in which each rank publishes a block for every other one and reads those of all: a cell goes to whoever has read it.
+    #[inline]
+    pub fn has_cells(&self, len: usize) -> bool {
+        FAST_PATHS && self.member.board.has_cells(len)
+    }
+
+    /// Publishes a block of `len` bytes for each other rank, which `f` writes; there must be cells. Returns whether there was
+    /// room.
+    ///
+    /// # Errors
+    /// As [`BoardGroup::fill`].
+    pub fn publish_blocks(
+        &mut self,
+        len: usize,
+        f: impl FnMut(usize, &mut [u8]),
+    ) -> Result<bool, Unavailable> {
+        let published = self.member.board.publish_blocks(len, f);
+        match published {
+            true => self.notify(),
+            false => self.start_wait(Awaited::Room(0))?,
+        }
+        Ok(published)
+    }
+
+    /// Passes what the member has published for this round, and the mark of its operation, to `f`: the payload from byte `at`
+    /// on, or its block for this rank. Returns `None` if there is none yet, and from then on a sleep ends when there is.
     ///
     /// # Errors
     /// [`Unavailable`]: the payload will not come.
@@ -243,6 +272,7 @@ impl BoardGroup<'_> {
     pub fn read<R>(
         &mut self,
         rank: usize,
+        at: usize,
         f: impl FnOnce(&[u8], u64) -> R,
     ) -> Result<Option<R>, Unavailable> {
         self.member.end_reading();
@@ -250,7 +280,7 @@ impl BoardGroup<'_> {
             true => self.member.begin_reading(rank),
             false => self.start_wait(Awaited::Payload(rank))?,
         }
-        Ok(self.member.board.read(rank, f))
+        Ok(self.member.board.read(rank, at, f))
     }
 
     /// Releases the round: this rank no longer reads its payloads.

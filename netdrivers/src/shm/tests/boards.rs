@@ -49,7 +49,7 @@ fn publish(rank: &mut Shm, bytes: &[u8]) {
 
 fn expect(rank: &mut Shm, from: usize, bytes: &[u8]) {
     let mut group = group(rank);
-    let found = group.read(from, |payload, mark| (payload == bytes, mark));
+    let found = group.read(from, 0, |payload, mark| (payload == bytes, mark));
     assert_eq!(found, Ok(Some((true, 7))), "{} bytes", bytes.len());
 }
 

@@ -1,0 +1,133 @@
+//! Cells of boards that change hands: two ranks that publish a block for each other write it where they have read one. Only
+//! `board` uses it.
+//!
+//! A processor that reads a line which another one has just written owns it from then on: see `passed_cells`. So two ranks
+//! have a cell on the board of each, for each of [`AHEAD`] rounds: a rank writes one, reads the other, and writes that one in
+//! the next such round. Nobody waits for room in a cell, as whoever writes it is the one who read it last.
+//!
+//! | bound | | at the bound |
+//! | --- | --- | --- |
+//! | ranks of a group | [`MOST_RANKS`], as each has a bit | blocks lie in payloads for all, as those of other operations |
+//! | rounds under way | [`AHEAD`], of which each has its cells | as above |
+//! | cells of ranks that do not read or publish in a round, because they run another operation or leave | never used again by this rank, nor by its later groups in the region | as above |
+//!
+//! A later group in a region finds its cells where they were at first only if this one has left them there: else its ranks do
+//! without.
+
+/// Number of rounds whose cells can hold unread blocks.
+pub(super) const AHEAD: usize = 8;
+/// Most ranks of a group that has cells.
+pub(super) const MOST_RANKS: usize = u64::BITS as usize;
+
+/// The boards on which the cells lie that a rank writes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    /// Its own, as at first.
+    Own,
+    /// Those of its readers.
+    Readers,
+}
+
+/// The cells of one round, and of those that use them later.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cells {
+    /// This rank alone uses those of that side.
+    Held(Side),
+    /// It has published blocks there for the round, and read those of the ranks whose bits are set.
+    Published { side: Side, round: u64, read: u64 },
+    /// Some have another holder than the others.
+    Lost,
+}
+
+/// The cells that a rank shares with the others of its group.
+pub(super) struct PassedBlocks {
+    cells: [Cells; AHEAD],
+    /// Number of rounds for which blocks were published and that are not over.
+    open: u32,
+    /// The bits of all ranks but this one.
+    others: u64,
+}
+
+impl PassedBlocks {
+    /// Creates the state of rank `me` of so many. `at_home`: all ranks that used the cells before have left them as they were
+    /// at first.
+    pub(super) fn new(me: usize, ranks: usize, at_home: bool) -> Self {
+        let has_cells = at_home && (2..=MOST_RANKS).contains(&ranks);
+        let others = match has_cells {
+            true => (u64::MAX >> (MOST_RANKS - ranks)) & !(1 << me),
+            false => 0,
+        };
+        let first = match has_cells {
+            true => Cells::Held(Side::Own),
+            false => Cells::Lost,
+        };
+        Self {
+            cells: [first; AHEAD],
+            open: 0,
+            others,
+        }
+    }
+
+    /// Returns where this rank writes its blocks for that round, if it may.
+    #[inline]
+    pub(super) fn side(&self, round: u64) -> Option<Side> {
+        match self.cells[index(round)] {
+            Cells::Held(side) => Some(side),
+            Cells::Published { .. } | Cells::Lost => None,
+        }
+    }
+
+    /// Notes that this rank has published its blocks for that round: the cells are its readers'.
+    pub(super) fn published(&mut self, round: u64) {
+        if let Some(side) = self.side(round) {
+            let read = 0;
+            self.cells[index(round)] = Cells::Published { side, round, read };
+            self.open += 1;
+        }
+    }
+
+    /// Notes that this rank reads the block of that one for that round: the cell is its own when the round is over.
+    #[inline]
+    pub(super) fn reads(&mut self, from: usize, of: u64) {
+        if let Cells::Published { round, read, .. } = &mut self.cells[index(of)]
+            && *round == of
+        {
+            *read |= 1 << (from % MOST_RANKS);
+        }
+    }
+
+    /// Notes that this rank reads nothing more of all rounds below that one.
+    #[inline]
+    pub(super) fn released(&mut self, below: u64) {
+        if self.open > 0 {
+            self.take(below);
+        }
+    }
+
+    /// Takes the cells of the blocks that were read.
+    fn take(&mut self, below: u64) {
+        for cells in &mut self.cells {
+            let Cells::Published { side, round, read } = *cells else {
+                continue;
+            };
+            if round < below {
+                self.open -= 1;
+                *cells = match (read == self.others, side) {
+                    (true, Side::Own) => Cells::Held(Side::Readers),
+                    (true, Side::Readers) => Cells::Held(Side::Own),
+                    (false, _) => Cells::Lost,
+                };
+            }
+        }
+    }
+
+    /// Returns whether the cells on this rank's board are its own, as at first.
+    pub(super) fn are_at_home(&self) -> bool {
+        self.cells.iter().all(|it| *it == Cells::Held(Side::Own))
+    }
+}
+
+#[inline]
+fn index(round: u64) -> usize {
+    round as usize % AHEAD
+}
