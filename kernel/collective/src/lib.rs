@@ -152,8 +152,8 @@ pub use ring_algorithms::{
 pub use scan::{exscan, exscan_recursive_doubling, scan, scan_recursive_doubling};
 pub use segments::Segments;
 pub use shared_memory::{
-    allgather_shm, allreduce_pair_shm, allreduce_shm, alltoall_parts, alltoall_shm, barrier_shm,
-    broadcast_shm, reduce_scatter_gather_shm, reduce_shm,
+    SumPlace, allgather_shm, allreduce_pair_shm, allreduce_shm, alltoall_parts, alltoall_shm,
+    barrier_shm, broadcast_shm, reduce_scatter_gather_shm, reduce_shm,
 };
 pub use slice_assignment::Distributor;
 pub use step::{Buffer, Piece, Step};

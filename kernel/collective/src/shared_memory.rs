@@ -10,6 +10,9 @@
 //! rank itself waits for that space, and `Send` publishes what was built there. A result for other ranks is thus
 //! computed where they read it.
 //!
+//! `Copy` of an operand begins a sum: its target may keep what it has until the first `Combine` needs it. So two operands,
+//! of which the one is where the sum will be, are combined in one pass.
+//!
 //! A board keeps publications for a number of rounds, and has space again when all ranks have ended the oldest round. A
 //! rank that publishes ahead must state how many rounds ahead, at most as many as there is space for; otherwise all
 //! ranks wait for each other.
@@ -81,34 +84,55 @@ pub fn allreduce_shm(rank: usize, ranks: usize) -> impl Iterator<Item = Step> + 
         .chain(more)
 }
 
+/// Where a rank combines its blocks in [`reduce_scatter_gather_shm`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SumPlace {
+    /// Where it publishes them. The output may be the input.
+    Board,
+    /// In the output, which is not the input, of a rank that receives the result. It publishes them from there.
+    Output,
+    /// In the work buffer, which it then copies to the output, to publish them from there. The output may be the input.
+    Work,
+}
+
 /// Reduces for all ranks or for `root`: every segment is divided into as many blocks as there are ranks, and every rank
-/// combines its own block of all ranks and publishes the result. Every rank publishes the data of `ahead` segments
-/// before it combines the first, which needs space for twice as many rounds. The output may be the input.
+/// combines its own block of all ranks in `place` and publishes the result. Every rank publishes the data of `ahead` segments
+/// before it combines the first, which needs space for twice as many rounds. Ranks may differ in `place`.
 pub fn reduce_scatter_gather_shm(
     rank: usize,
     ranks: usize,
     root: Option<usize>,
     segments: usize,
     ahead: usize,
+    place: SumPlace,
 ) -> impl Iterator<Item = Step> + Clone {
     let ahead = ahead.clamp(1, segments.max(1));
+    let (sum_in, result_in) = match place {
+        SumPlace::Board => (Buffer::Work, Buffer::Work),
+        SumPlace::Output => (Buffer::Output, Buffer::Output),
+        SumPlace::Work => (Buffer::Work, Buffer::Output),
+    };
     let give = move |segment| {
         let all = Buffer::Input.blocks(segment * ranks, ranks);
         (segment < segments).then(|| send(rank, all))
     };
     let add = move |segment| {
         let own = Buffer::Input.block(segment * ranks + rank);
-        let sum = own.of(Buffer::Work);
+        let (sum, result) = (own.of(sum_in), own.of(result_in));
+        let room = (sum_in == Buffer::Work).then(|| receive(rank, sum));
         let sums = chain(rank, ranks, own, sum);
-        let publish = [AWAIT_ALL, send(rank, sum)];
+        let last = (sum != result).then(|| copy(sum, result));
+        let publish = [AWAIT_ALL, send(rank, result)];
         let next = give(segment + ahead);
-        let steps = [receive(rank, sum)].into_iter().chain(sums);
+        let steps = room.into_iter().chain(sums).chain(last);
         steps.chain(publish).chain(next)
     };
     let takes = root.is_none_or(|root| root == rank);
     let take = move |segment: usize| {
         let result = move |from| receive(from, Buffer::Output.block(segment * ranks + from));
         let from = if takes { 0..ranks } else { 0..0 };
+        // Its own one may be there.
+        let from = from.filter(move |from| *from != rank || result_in == Buffer::Work);
         from.map(result).chain([AWAIT_ALL])
     };
     // The first results follow the data that is published ahead; each later result follows the data of one more
@@ -173,19 +197,17 @@ fn exchange(
 }
 
 /// Reduces for both of two ranks: each publishes its data in segments, `ahead` segments before it reads the first, which
-/// needs space for as many rounds, and combines all segments in the order of the ranks, in the output. If that is the
-/// input (`in_place`), a rank reads its own data too where it has published it.
+/// needs space for as many rounds, and combines all segments in the order of the ranks, in the output, which may be the
+/// input.
 pub fn allreduce_pair_shm(
     rank: usize,
     segments: usize,
     ahead: usize,
-    in_place: bool,
 ) -> impl Iterator<Item = Step> + Clone {
     let piece = |segment| Buffer::Input.block(segment);
     let turn = move |segment| {
         let own = piece(segment);
-        let reader = if in_place { 2 } else { rank };
-        chain(reader, 2, own, own.of(Buffer::Output))
+        chain(rank, 2, own, own.of(Buffer::Output))
     };
     publish_ahead(rank, segments, ahead, piece, turn)
 }

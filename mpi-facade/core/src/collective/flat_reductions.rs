@@ -19,10 +19,10 @@ use crate::error::Error;
 use crate::objects::Objects;
 use crate::op::{self, Reduction};
 use crate::user_buffer::{Region, UserAddress};
-use pombo_collective as schedules;
+use pombo_collective::{self as schedules, SumPlace};
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
-use pombo_netdrivers::tuning::{CHAIN_SEGMENT, PAIR_DIRECT, WHOLE_REDUCTION};
+use pombo_netdrivers::tuning::{CHAIN_SEGMENT, LONG_PAYLOAD, PAIR_DIRECT, WHOLE_REDUCTION};
 use zerocopy::FromBytes;
 
 /// The buffers of a reduction, all with the same number of items.
@@ -267,7 +267,8 @@ pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bo
     };
     // With two ranks, sharing the work gains nothing.
     if ranks > 2 && bytes.saturating_mul(ranks) > WHOLE_REDUCTION {
-        return over_shares(call, area, reduction, (input, output), item, Some(root));
+        let buffers = (input, output);
+        return over_shares(call, area, reduction, buffers, item, Some(root), false);
     }
     let (grain, segments) = shared_memory::segments(bytes, item);
     let (input, output) = (
@@ -353,6 +354,7 @@ fn over_shares(
     (input, output): (Region, Region),
     item: usize,
     root: Option<usize>,
+    is_in_place: bool,
 ) -> Result<bool, CallError> {
     let Position { rank, ranks, .. } = call.position;
     let share = (Source::len(&input) / item).div_ceil(ranks) * item;
@@ -372,9 +374,17 @@ fn over_shares(
         reduction: Some(reduction),
         ..ShmBuffers::plain(operation, bytes, input, output)
     };
+    // The other ranks' results are blocks for each of them, where there are cells for these.
+    let group = call.world.shm().group(area.into());
+    let in_cells = grain >= LONG_PAYLOAD && group.is_some_and(|it| it.has_cells(grain));
+    let place = match (root, is_in_place) {
+        (None, false) if in_cells => SumPlace::Output,
+        (None, true) if in_cells => SumPlace::Work,
+        _ => SumPlace::Board,
+    };
     // The result of every payload takes a payload of its own.
     let mut steps =
-        schedules::reduce_scatter_gather_shm(rank, ranks, root, segments, ROUNDS_AHEAD / 2);
+        schedules::reduce_scatter_gather_shm(rank, ranks, root, segments, ROUNDS_AHEAD / 2, place);
     call.run_shm(area, &mut steps, &buffers)
 }
 
@@ -431,7 +441,8 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result
     };
     let output = reduced.at(reduced.output).region(call.datatypes(), 1)?;
     if ranks > 2 && bytes.saturating_mul(ranks) > WHOLE_REDUCTION {
-        return over_shares(call, area, reduction, (input, output), item, None);
+        let (buffers, in_place) = ((input, output), reduced.is_in_place());
+        return over_shares(call, area, reduction, buffers, item, None, in_place);
     }
     let (grain, segments) = match ranks {
         2 => shares(bytes, 1, item),
@@ -442,15 +453,13 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result
         BlockedBuffer::vector(output, grain),
     );
     let buffers = ShmBuffers {
-        // A rank that reduces in place reads its own payload too.
-        exchanged: ranks == 2 && !reduced.is_in_place(),
+        exchanged: ranks == 2,
         reduction: Some(reduction),
         ..ShmBuffers::plain(Operation::Allreduce, bytes, input, output)
     };
     if ranks == 2 {
         // With two ranks, sharing the work gains nothing.
-        let mut steps =
-            schedules::allreduce_pair_shm(rank, segments, ROUNDS_AHEAD, reduced.is_in_place());
+        let mut steps = schedules::allreduce_pair_shm(rank, segments, ROUNDS_AHEAD);
         return call.run_shm(area, &mut steps, &buffers);
     }
     call.run_steps(area, schedules::allreduce_shm(rank, ranks), &buffers)
