@@ -66,13 +66,12 @@ impl<'a> Interleaved<'a> {
             return;
         }
         let mut sessions = self.sessions(ranks, |_| true);
-        // A pair of cores says nothing of ranks that take turns on them.
-        let has_line = self.hosts.is_none() && (2..=self.cores).contains(&(ranks as usize));
+        let is_here = self.hosts.is_none();
         let total = tasks.len();
         let tasks = tasks.iter().enumerate();
         let mut open: Vec<Unfinished<'_>> = tasks
             .map(|(index, task)| Unfinished {
-                has_line,
+                has_line: is_here && task.depends_on_line(ranks, self.cores),
                 ..self.begin(task, &format!("{ranks} ranks, {} of {total}", index + 1))
             })
             .collect();

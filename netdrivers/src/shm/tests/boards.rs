@@ -206,6 +206,120 @@ fn payloads_stay_until_the_slowest_has_read_them() {
     }
 }
 
+/// Publishes a block for each other rank, in a cell if there is one. Returns whether there was.
+fn publish_blocks(member: &mut Shm, len: usize, blocks: &[Vec<u8>]) -> bool {
+    let has_cells = group(member).has_cells(len);
+    match has_cells {
+        true => {
+            let write = |to: usize, room: &mut [u8]| room.copy_from_slice(&blocks[to]);
+            assert_eq!(group(member).publish_blocks(len, write), Ok(true));
+        }
+        false => publish(member, &blocks.concat()),
+    }
+    has_cells
+}
+
+/// Ranks publish blocks for each other, and between them payloads for all, as far ahead as they may. From some operation on
+/// one rank or the other does not read all blocks.
+#[test]
+fn blocks_arrive_whatever_lay_in_their_cells() {
+    for ranks in [2, 3, 7, 64, 65] {
+        let mut members = group_of(ranks);
+        let mut rng = Lcg(ranks as u64);
+        let operations = if ranks < 10 { 60 } else { 6 };
+        let mut in_cells = [0; 2];
+        for operation in 0..operations {
+            let leaves = operation > operations / 2;
+            for member in &mut members {
+                group(member).begin(operation, 7);
+            }
+            let rounds = 1 + rng.below(20) as usize;
+            let lens: Vec<(bool, usize)> = (0..rounds)
+                .map(|_| {
+                    let most = MAX_PAYLOAD / ranks;
+                    let short = rng.below(2) == 0;
+                    let len = 1 + rng.below(if short { 120 } else { most as u64 }) as usize;
+                    (rng.below(3) > 0, len)
+                })
+                .collect();
+            let seed = |from: usize, to: usize, round: usize| (from * 70 + to) * 70 + round;
+            let block = |from, to, round| frame(seed(from, to, round) as u64, lens[round].1);
+            for round in 0..rounds + ROUNDS_AHEAD {
+                if let Some(read) = round.checked_sub(ROUNDS_AHEAD) {
+                    let (is_exchange, len) = lens[read];
+                    for (me, member) in members.iter_mut().enumerate() {
+                        let reads_all = !leaves || rng.below(4) > 0;
+                        for from in (0..ranks).filter(|from| *from != me && reads_all) {
+                            let (at, to) = if is_exchange { (me * len, me) } else { (0, 0) };
+                            let bytes = block(from, to, read);
+                            let found = group(member).read(from, at, |text, mark| {
+                                (text.get(..len) == Some(&bytes[..]), mark)
+                            });
+                            assert_eq!(found, Ok(Some((true, 7))), "{len} bytes of {from}");
+                        }
+                        group(member).release();
+                    }
+                }
+                for (me, member) in members.iter_mut().enumerate() {
+                    match lens.get(round) {
+                        Some((true, len)) => {
+                            let blocks: Vec<_> =
+                                (0..ranks).map(|to| block(me, to, round)).collect();
+                            let got = publish_blocks(member, *len, &blocks);
+                            in_cells[usize::from(leaves)] += usize::from(got);
+                        }
+                        Some((false, _)) => publish(member, &block(me, 0, round)),
+                        None => {}
+                    }
+                }
+            }
+            for member in &mut members {
+                group(member).end();
+            }
+        }
+        let [read, left] = in_cells;
+        assert_eq!(read > 20, ranks <= 64, "{read} of {ranks} ranks");
+        assert!(left < read || ranks > 64, "{left} {read}");
+    }
+}
+
+/// A group in whose region others have left cells elsewhere does without, and one in whose region they are at home does not.
+#[test]
+fn a_later_group_has_cells_if_they_are_at_home() {
+    for (exchanges, switch, has_cells) in [(1, true, false), (2, true, true), (0, false, false)] {
+        let mut members = group_of(2);
+        for member in &mut members {
+            member.set_passed_cells(switch);
+        }
+        for operation in 0..exchanges {
+            for member in &mut members {
+                group(member).begin(operation, 7);
+                assert!(publish_blocks(member, 1, &[frame(1, 1), frame(1, 1)]));
+            }
+            for (me, member) in members.iter_mut().enumerate() {
+                let mut group = group(member);
+                assert_eq!(
+                    group.read(1 - me, 0, |text, _| text == frame(1, 1)),
+                    Ok(Some(true))
+                );
+                group.end();
+            }
+        }
+        for member in &mut members {
+            member.leave_group(0);
+        }
+        for member in &mut members {
+            assert!(member.enter_group(0, [Peer(0), Peer(1)].into_iter(), 10));
+            group(member).begin(0, 7);
+            assert_eq!(
+                group(member).has_cells(1),
+                has_cells,
+                "{exchanges} exchanges"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_payload_that_is_too_long_has_no_room() {
     let mut members = group_of(2);
