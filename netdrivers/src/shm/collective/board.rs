@@ -230,9 +230,21 @@ impl<P: BoardMemory> Board<P> {
             return None;
         }
         let place = (Self::slot(self.next), self.place(len).start);
-        // SAFETY: this rank alone writes its board. All others have released the rounds for which the slot, or the
-        // place behind them, was used before, and read nothing there before it is published.
-        Some(unsafe { self.slots.fill(self.me, place, len, f) })
+        Some(self.write((self.me, place), len, f))
+    }
+
+    /// Passes the room for this rank's next payload on its own board, or a cell that it holds, to `f`.
+    #[inline]
+    fn write<R>(
+        &self,
+        (board, place): (usize, (u64, usize)),
+        len: usize,
+        f: impl FnOnce(&mut [u8]) -> R,
+    ) -> R {
+        // SAFETY: but for cells, this rank alone writes its board. All others have released the rounds for which the slot, or
+        // the place behind them, was used before, and read nothing there before it is published. Nobody else uses a cell
+        // that this rank holds: it was never used, or this rank alone has read what the other one of its two wrote there.
+        unsafe { self.slots.fill(board, place, len, f) }
     }
 
     /// Publishes the written payload of `len` bytes. Returns false if there was no room.
@@ -273,10 +285,8 @@ impl<P: BoardMemory> Board<P> {
             return false;
         }
         for rank in (0..self.slots.ranks()).filter(|rank| *rank != self.me) {
-            let (board, place) = self.cell(side, self.next, self.me, rank);
-            let f = |room: &mut [u8]| f(rank, &mut room[..len]);
-            // SAFETY: this rank holds the cell: it was never used, or what the other one wrote there was read.
-            unsafe { self.slots.fill(board, place, self.slots.cell(), f) };
+            let cell = self.cell(side, self.next, self.me, rank);
+            self.write(cell, self.slots.cell(), |room| f(rank, &mut room[..len]));
         }
         self.blocks.published(self.next);
         let cells = match side {
@@ -360,25 +370,28 @@ impl<P: BoardMemory> Board<P> {
         let [_, about, start] = self.slots.slot_words(rank, slot);
         let about = about.load(Ordering::Relaxed);
         let len = (about % IN_READERS_CELLS) as usize;
-        if about & IN_CELLS != 0 {
-            if rank == self.me {
-                return Some(f(&[], about >> LENGTH));
+        let ((board, place), bytes, part) = match about & IN_CELLS {
+            0 => {
+                let place = (slot, start.load(Ordering::Relaxed) as usize);
+                let len = len.min(P::MAX_PAYLOAD);
+                ((rank, place), len, at.min(len)..len)
             }
-            let side = match about & IN_OWN_CELLS {
-                0 => Side::Readers,
-                _ => Side::Own,
-            };
-            self.blocks.reads(rank, self.round);
-            let (board, place) = self.cell(side, self.round, rank, self.me);
-            let f = |cell: &[u8]| f(&cell[..len.min(cell.len())], about >> LENGTH);
-            // SAFETY: as below.
-            return Some(unsafe { self.slots.read(board, place, self.slots.cell(), f) });
-        }
-        let place = (slot, start.load(Ordering::Relaxed) as usize);
-        let len = len.min(P::MAX_PAYLOAD);
-        let f = |payload: &[u8]| f(&payload[at.min(len)..], about >> LENGTH);
-        // SAFETY: it was published, and its owner leaves it alone until this rank has released the round.
-        Some(unsafe { self.slots.read(rank, place, len, f) })
+            _ if rank == self.me => return Some(f(&[], about >> LENGTH)),
+            side => {
+                self.blocks.reads(rank, self.round);
+                let side = match side {
+                    IN_OWN_CELLS => Side::Own,
+                    _ => Side::Readers,
+                };
+                let cell = self.slots.cell();
+                let place = self.cell(side, self.round, rank, self.me);
+                (place, cell, 0..len.min(cell))
+            }
+        };
+        let f = |text: &[u8]| f(&text[part], about >> LENGTH);
+        // SAFETY: it was published, and its owner leaves it alone until this rank has released the round; a cell also then, as
+        // it is this rank's.
+        Some(unsafe { self.slots.read(board, place, bytes, f) })
     }
 
     /// Has the reading of the next payload timed, and returns the payload's round.
