@@ -195,7 +195,6 @@ impl Shm {
     /// Sets whether this rank gives cells of its own to ranks that answer its long frames, who write there then, as ranks that
     /// exchange blocks on boards do. It is for a caller that has not sent yet, and is in no group.
     pub fn set_passed_cells(&mut self, on: bool) {
-        self.groups.without_cells = !on;
         if let Some(free) = self.free_cells.as_mut().filter(|_| !on) {
             free.give_none();
         }

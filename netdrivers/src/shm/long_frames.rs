@@ -139,6 +139,11 @@ impl FreeCells {
         self.most_given = 0;
     }
 
+    /// Returns whether cells are given to who answers.
+    pub(super) fn gives(&self) -> bool {
+        self.most_given > 0
+    }
+
     /// Takes the cells that a rank had been given which has gone, and which all its frames have left.
     pub(super) fn take_all(&mut self, passed: &mut PassedCells) {
         passed.collect_all(&mut self.free);

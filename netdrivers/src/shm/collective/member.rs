@@ -12,8 +12,6 @@ use crate::wait;
 /// The groups of one rank, by their regions: a group that it has left stays until the next one takes its region.
 #[derive(Default)]
 pub(in crate::shm) struct Groups {
-    /// Whether new groups have no cells for blocks.
-    pub(in crate::shm) without_cells: bool,
     pub(super) regions: [Option<Box<Member>>; REGIONS],
     /// The group in which this rank waits.
     pub(super) waiting: Option<Waiting>,

@@ -20,6 +20,7 @@ use alloc::boxed::Box;
 use pombo_kernel::header::Peer;
 
 use super::futex::Futex;
+use super::long_frames::FreeCells;
 use super::segment::{RankState, Segment};
 #[cfg(target_arch = "x86_64")]
 use super::streaming_copy;
@@ -103,9 +104,9 @@ impl Shm {
         let memory = unsafe { MappedBoards::new(&self.members.segment, region, ranks) };
         let last = self.groups.regions[region].as_ref();
         let at_home = last.is_none_or(|it| it.board.are_cells_at_home());
-        let at_home = at_home && !self.groups.without_cells;
+        let passes_cells = self.free_cells.as_ref().is_some_and(FreeCells::gives);
         self.groups.regions[region] = Some(Box::new(Member {
-            board: Board::new(memory, me, first, at_home),
+            board: Board::new(memory, me, first, at_home && passes_cells),
             writer: PayloadWriter::new(),
             reading: None,
             me: self.members.me.index(),
