@@ -10,8 +10,8 @@
 //! rank itself waits for that space, and `Send` publishes what was built there. A result for other ranks is thus
 //! computed where they read it.
 //!
-//! `Copy` of an operand begins a sum: its target may keep what it has until the first `Combine` needs it. So two operands,
-//! of which the one is where the sum will be, are combined in one pass.
+//! A `Copy` of an operand of a reduction to where the sum will be, which a `Combine` into that place follows, only names the
+//! operand: the place keeps what it has until then. So two operands are combined in one pass, and the other one may be there.
 //!
 //! A board keeps publications for a number of rounds, and has space again when all ranks have ended the oldest round. A
 //! rank that publishes ahead must state how many rounds ahead, at most as many as there is space for; otherwise all

@@ -139,7 +139,7 @@ pub(super) const LONGEST_AHEAD: usize = 8;
 /// Bytes of a board behind its slots: the fewest, with one more payload than those ahead, as none lies in two pieces; and the
 /// most.
 const BOARD: RangeInclusive<usize> = SLOTS * PAGE + (LONGEST_AHEAD + 1) * MAX_PAYLOAD..=8 << 20;
-/// Most bytes of all boards of a region, as long as each has the fewest.
+/// Most bytes of all boards of a region without their cells, as long as each has the fewest.
 const BOARDS_OF_REGION: usize = 16 << 20;
 /// Bytes of a board's cells.
 pub(super) const BOARD_CELLS: usize = LONGEST_AHEAD * MAX_PAYLOAD;
@@ -153,8 +153,9 @@ pub(super) type BoardSlot = CachePadded<[AtomicU64; 3]>;
 #[repr(C)]
 pub(super) struct BoardSlots {
     pub(super) released: CachePadded<AtomicU64>,
-    /// Nanoseconds that all others have spent on reading the last payload that was to be timed.
-    pub(super) spent: CachePadded<AtomicU64>,
+    /// The number below which all groups begin that the rank has left, and the nanoseconds that all others have spent on
+    /// reading the last payload that was to be timed.
+    pub(super) rare: CachePadded<[AtomicU64; 2]>,
     pub(super) slots: [BoardSlot; SLOTS],
 }
 
@@ -318,7 +319,7 @@ layout!(RankStatus = 20, { state: 0, monitored_pid: 4, root_cause: 8, own_pid: 1
 layout!(Control = 384, { status: 0, event_count: 128, senders: 256 });
 layout!(ConsumerCursor = 64, { position: 0, acks: 8, long: 16 });
 layout!(LongCursor = 48, { read: 0, began: 8, ended: 16, returned: 24 });
-layout!(BoardSlots = 128 * (2 + SLOTS), { released: 0, spent: 128, slots: 256 });
+layout!(BoardSlots = 128 * (2 + SLOTS), { released: 0, rare: 128, slots: 256 });
 layout!(BoardSlot = 128, {});
 layout!(Answer = 4096, { answered: 0, len: 4, words: 8 });
 layout!(YieldBackoff = 8, {});

@@ -254,7 +254,7 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
         let side = |region| BlockedBuffer::matrix(region, ranks, grain);
         let buffers = ShmBuffers {
             scattered: (parts > 1).then_some(schedules::Buffer::Output),
-            exchanged: true,
+            exchanged: Some(1),
             ..ShmBuffers::plain(Operation::Alltoall, each, side(input), side(output))
         };
         let buffers = buffers.giving(Operation::Alltoall, given);

@@ -195,7 +195,7 @@ pub(super) fn allgather_shm(
         BlockedBuffer::matrix(output, ranks, grain),
     );
     let buffers = ShmBuffers {
-        exchanged: ranks == 2,
+        exchanged: (ranks == 2).then_some(1),
         ..ShmBuffers::plain(Operation::Allgather, each, input, output)
     };
     let buffers = buffers.giving(Operation::Allgather, given);

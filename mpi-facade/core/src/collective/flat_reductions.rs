@@ -267,8 +267,7 @@ pub(super) fn reduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result<bo
     };
     // With two ranks, sharing the work gains nothing.
     if ranks > 2 && bytes.saturating_mul(ranks) > WHOLE_REDUCTION {
-        let buffers = (input, output);
-        return over_shares(call, area, reduction, buffers, item, Some(root), false);
+        return over_shares(call, area, reduction, (input, output), item, Some(root));
     }
     let (grain, segments) = shared_memory::segments(bytes, item);
     let (input, output) = (
@@ -354,7 +353,6 @@ fn over_shares(
     (input, output): (Region, Region),
     item: usize,
     root: Option<usize>,
-    is_in_place: bool,
 ) -> Result<bool, CallError> {
     let Position { rank, ranks, .. } = call.position;
     let share = (Source::len(&input) / item).div_ceil(ranks) * item;
@@ -363,14 +361,14 @@ fn over_shares(
         Some(_) => Operation::Reduce,
         None => Operation::Allreduce,
     };
-    let bytes = Source::len(&input);
+    let (bytes, is_in_place) = (Source::len(&input), input.begins_as(&output));
     let (input, output) = (
         BlockedBuffer::vector(input, grain),
         BlockedBuffer::vector(output, grain),
     );
     let buffers = ShmBuffers {
         scattered: Some(schedules::Buffer::Incoming),
-        exchanged: true,
+        exchanged: Some(ranks),
         reduction: Some(reduction),
         ..ShmBuffers::plain(operation, bytes, input, output)
     };
@@ -441,8 +439,7 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result
     };
     let output = reduced.at(reduced.output).region(call.datatypes(), 1)?;
     if ranks > 2 && bytes.saturating_mul(ranks) > WHOLE_REDUCTION {
-        let (buffers, in_place) = ((input, output), reduced.is_in_place());
-        return over_shares(call, area, reduction, buffers, item, None, in_place);
+        return over_shares(call, area, reduction, (input, output), item, None);
     }
     let (grain, segments) = match ranks {
         2 => shares(bytes, 1, item),
@@ -453,7 +450,7 @@ pub(super) fn allreduce_shm(call: &mut Call<'_>, reduced: Reduced<'_>) -> Result
         BlockedBuffer::vector(output, grain),
     );
     let buffers = ShmBuffers {
-        exchanged: ranks == 2,
+        exchanged: (ranks == 2).then_some(1),
         reduction: Some(reduction),
         ..ShmBuffers::plain(Operation::Allreduce, bytes, input, output)
     };

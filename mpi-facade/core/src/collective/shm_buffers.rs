@@ -7,6 +7,7 @@ use core::ops::Range;
 use pombo_collective::{Buffer, Piece};
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::MARK_LIMIT;
+use pombo_netdrivers::tuning::LONG_PAYLOAD;
 
 /// A buffer: `columns` columns of equal length, each cut into blocks of `grain` bytes; the last block may be shorter.
 /// Blocks are numbered row by row.
@@ -23,8 +24,8 @@ pub(super) struct ShmBuffers {
     pub(super) output: BlockedBuffer,
     /// The buffer that receives blocks out of payloads with one block for every rank.
     pub(super) scattered: Option<Buffer>,
-    /// Whether each rank publishes blocks of the input for every other one, and reads those of all.
-    pub(super) exchanged: bool,
+    /// The blocks of a row, where each rank publishes one for every other one and reads those of all.
+    pub(super) exchanged: Option<usize>,
     pub(super) reduction: Option<Reduction>,
     /// The marks: what this rank's payloads say of the operation, and what those of the others must say.
     pub(super) gives: u64,
@@ -130,7 +131,7 @@ impl ShmBuffers {
             input,
             output,
             scattered: None,
-            exchanged: false,
+            exchanged: None,
             reduction: None,
             gives: mark,
             takes: mark,
@@ -155,6 +156,15 @@ impl ShmBuffers {
         }
     }
 
+    /// Returns the bytes of the longest block of any rank in the round of a piece that is exchanged and long enough for
+    /// cells. All ranks get the same, as a cell goes on only if all publish in cells.
+    #[inline]
+    pub(super) fn exchanged(&self, piece: Piece, text: usize) -> Option<usize> {
+        let row = piece.first / self.exchanged? * self.exchanged?;
+        let longest = self.side(piece).block(row).len();
+        (longest.max(text) >= LONG_PAYLOAD).then_some(longest)
+    }
+
     /// Copies a block of the input to the output.
     #[inline]
     pub(super) fn keep(&self, from: Piece, into: Piece) {
@@ -162,5 +172,35 @@ impl ShmBuffers {
         let len = from.len().min(into.len());
         let (input, output) = (&self.input.region, &self.output.region);
         input.copy_range(from.start, output, into.start, len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::Shape;
+    use crate::user_buffer::UserAddress;
+
+    #[test]
+    fn all_ranks_publish_a_row_in_cells_or_none() {
+        let (ranks, bytes) = (5, 100_000);
+        let mut memory = [0; 100_000];
+        let input = UserAddress::of(&mut memory).region(bytes, Shape::BYTE);
+        let input = BlockedBuffer::vector(input, 13_056);
+        let buffers = ShmBuffers {
+            exchanged: Some(ranks),
+            ..ShmBuffers::plain(Operation::Allreduce, 0, input, BlockedBuffer::nothing())
+        };
+        for (row, longest) in [(0, Some(13_056)), (1, Some(13_056)), (2, None)] {
+            for rank in 0..ranks {
+                let sum = Buffer::Input.block(row * ranks + rank);
+                let len = buffers.side(sum).len(sum);
+                assert_eq!(
+                    buffers.exchanged(sum, len),
+                    longest,
+                    "rank {rank}: {len} bytes"
+                );
+            }
+        }
     }
 }

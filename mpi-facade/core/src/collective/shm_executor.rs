@@ -81,7 +81,7 @@ impl ShmExecutor<'_> {
                 return Err(mark);
             }
             // Ranks with equal marks agree on every payload; only a payload in shares is shorter, where this rank's
-            // share is empty.
+            // share is empty, and a block in a cell is as long as the longest one.
             let text = text.get(..part.len()).ok_or(mark)?;
             let base = text.as_ptr().cast_mut().cast();
             // SAFETY: the sender does not change its payload before this rank has released the round
@@ -154,8 +154,8 @@ impl ShmExecutor<'_> {
     fn publish_blocks(&mut self, piece: Piece, len: usize) -> Result<bool, End> {
         let side = self.buffers.side(piece);
         let published = self.group.publish_blocks(len, |rank, room| {
-            // A single block is that of the other one of two ranks.
-            let part = rank.min(piece.blocks - 1);
+            // A single block is for whoever reads it.
+            let part = rank.min(piece.blocks.saturating_sub(1));
             let bytes = side.block(piece.first + part);
             let room = &mut room[..bytes.len()];
             side.region.copy_out(bytes.start, room);
@@ -182,11 +182,11 @@ impl Executor for ShmExecutor<'_> {
             }
         };
         if piece.buffer != Buffer::Work {
+            let longest = self.buffers.exchanged(piece, len);
+            if let Some(longest) = longest.filter(|len| self.group.has_cells(*len)) {
+                return self.publish_blocks(piece, longest);
+            }
             if len >= LONG_PAYLOAD {
-                let longest = side.len(piece);
-                if self.buffers.exchanged && self.group.has_cells(longest) {
-                    return self.publish_blocks(piece, longest);
-                }
                 if !self.write(piece, len)? {
                     return Ok(false);
                 }
@@ -260,7 +260,8 @@ impl Executor for ShmExecutor<'_> {
                     output.region.clone().copy_in(output.start(into), room);
                 });
             }
-            // It begins a sum, as the only copy of reductions besides: the next step but receives combines it.
+            // Any other copy of a reduction begins a sum: the next step but receives combines the operand. The schedules
+            // require that its place keeps until then what it has.
             _ if self.buffers.reduction.is_some() => {
                 self.received.first = Some(self.operand(from));
             }

@@ -1,5 +1,5 @@
-//! The boards of a group: each rank has one that it alone writes and all others read, without locks. Only `collective`
-//! uses them.
+//! The boards of a group: each rank has one that it alone writes, outside its cells, and all others read, without locks. Only
+//! `collective` uses them.
 //!
 //! All ranks run the same operations, and in each the same rounds. In a round a rank publishes at most once; it may
 //! publish for later rounds in advance. When it no longer needs the payloads of a round it releases the round, and at
@@ -53,6 +53,8 @@ pub(super) trait BoardMemory {
     /// Returns the number below which a rank has released all rounds.
     fn released(&self, rank: usize) -> &AtomicU64;
 
+    /// Returns the number below which all groups begin that a rank has left.
+    fn left(&self, rank: usize) -> &AtomicU64;
     /// Returns the nanoseconds that readers have spent on a rank's last timed payload.
     fn spent(&self, rank: usize) -> &AtomicU64;
     /// Passes `len` bytes, up to [`BoardMemory::MAX_PAYLOAD`], of the slot, or from there on behind the slots if it
@@ -93,11 +95,10 @@ const STRIDE: u64 = 5;
 const LENGTH: u32 = 24;
 /// Tells that the payload's reading is timed.
 const TIMED: u64 = 1 << (LENGTH - 1);
-/// Tells that the payload is a block for each rank, in a cell on the board of its writer.
-const IN_OWN_CELLS: u64 = 1 << (LENGTH - 2);
-/// The same, in a cell on the board of its reader.
-const IN_READERS_CELLS: u64 = 1 << (LENGTH - 3);
-const IN_CELLS: u64 = IN_OWN_CELLS | IN_READERS_CELLS;
+/// Tells that the payload is a block for each rank, in cells.
+const IN_CELLS: u64 = 1 << (LENGTH - 2);
+/// Tells that these lie on the boards of their readers.
+const ON_READERS_BOARDS: u64 = 1 << (LENGTH - 3);
 /// Exclusive bound of marks.
 pub(super) const MARK_LIMIT: u64 = 1 << (u64::BITS - LENGTH);
 
@@ -130,9 +131,10 @@ pub(super) struct Board<P> {
 
 impl<P: BoardMemory> Board<P> {
     /// Creates the board of rank `me` in a group that begins with operation `base`, for which no member has used a
-    /// board in this region. `at_home`: if this rank was in a group there, [`Board::are_cells_at_home`].
-    pub(super) fn new(slots: P, me: usize, base: u64, at_home: bool) -> Self {
-        let blocks = PassedBlocks::new(me, slots.ranks(), at_home);
+    /// board in this region. It publishes blocks in cells if it is to.
+    pub(super) fn new(slots: P, me: usize, base: u64, in_cells: bool) -> Self {
+        const { assert!((P::MAX_PAYLOAD as u64) < ON_READERS_BOARDS) };
+        let blocks = PassedBlocks::new(me, slots.ranks(), in_cells);
         Self {
             blocks,
             slots,
@@ -242,8 +244,9 @@ impl<P: BoardMemory> Board<P> {
         f: impl FnOnce(&mut [u8]) -> R,
     ) -> R {
         // SAFETY: but for cells, this rank alone writes its board. All others have released the rounds for which the slot, or
-        // the place behind them, was used before, and read nothing there before it is published. Nobody else uses a cell
-        // that this rank holds: it was never used, or this rank alone has read what the other one of its two wrote there.
+        // the place behind them, was used before, and read nothing there before it is published. A cell that this rank holds
+        // was never used in this group, or it has read what the other one of its two ranks wrote there: that one writes
+        // there again only when it has read what this one writes, and if it holds none any more, never.
         unsafe { self.slots.fill(board, place, len, f) }
     }
 
@@ -281,7 +284,7 @@ impl<P: BoardMemory> Board<P> {
         let Some(side) = self.blocks.side(self.next) else {
             return false;
         };
-        if !self.has_cells(len) || !self.has_room(0) {
+        if len > self.slots.cell() || !self.has_room(0) {
             return false;
         }
         for rank in (0..self.slots.ranks()).filter(|rank| *rank != self.me) {
@@ -290,8 +293,8 @@ impl<P: BoardMemory> Board<P> {
         }
         self.blocks.published(self.next);
         let cells = match side {
-            Side::Own => IN_OWN_CELLS,
-            Side::Readers => IN_READERS_CELLS,
+            Side::Own => IN_CELLS,
+            Side::Readers => IN_CELLS | ON_READERS_BOARDS,
         };
         self.announce(cells | len as u64, 0..0);
         true
@@ -369,7 +372,7 @@ impl<P: BoardMemory> Board<P> {
         let slot = Self::slot(self.round);
         let [_, about, start] = self.slots.slot_words(rank, slot);
         let about = about.load(Ordering::Relaxed);
-        let len = (about % IN_READERS_CELLS) as usize;
+        let len = (about % ON_READERS_BOARDS) as usize;
         let ((board, place), bytes, part) = match about & IN_CELLS {
             0 => {
                 let place = (slot, start.load(Ordering::Relaxed) as usize);
@@ -377,20 +380,20 @@ impl<P: BoardMemory> Board<P> {
                 ((rank, place), len, at.min(len)..len)
             }
             _ if rank == self.me => return Some(f(&[], about >> LENGTH)),
-            side => {
-                self.blocks.reads(rank, self.round);
-                let side = match side {
-                    IN_OWN_CELLS => Side::Own,
+            _ => {
+                let side = match about & ON_READERS_BOARDS {
+                    0 => Side::Own,
                     _ => Side::Readers,
                 };
+                self.blocks.reads(rank, side, self.round);
                 let cell = self.slots.cell();
                 let place = self.cell(side, self.round, rank, self.me);
                 (place, cell, 0..len.min(cell))
             }
         };
         let f = |text: &[u8]| f(&text[part], about >> LENGTH);
-        // SAFETY: it was published, and its owner leaves it alone until this rank has released the round; a cell also then, as
-        // it is this rank's.
+        // SAFETY: it was published, and its writer leaves it alone until this rank has released the round; a cell until that
+        // one has read what this rank writes there later.
         Some(unsafe { self.slots.read(board, place, bytes, f) })
     }
 
@@ -454,14 +457,15 @@ impl<P: BoardMemory> Board<P> {
         released.store(round, Ordering::Release);
     }
 
-    /// Returns whether all ranks have passed the rounds for which this rank has published.
-    pub(super) fn all_released(&self) -> bool {
-        self.slowest() >= self.published
+    /// Leaves the group: this rank neither reads nor writes in it from now on.
+    pub(super) fn leave(&self) {
+        let left = self.slots.left(self.me);
+        left.store(self.base + 1, Ordering::Release);
     }
 
-    /// Returns whether the cells on this rank's board are its own, as a later group finds them.
-    pub(super) fn are_cells_at_home(&self) -> bool {
-        self.blocks.are_at_home()
+    /// Returns whether that rank has left the group.
+    pub(super) fn has_left_group(&self, rank: usize) -> bool {
+        self.slots.left(rank).load(Ordering::Acquire) > self.base
     }
 
     /// Returns the number of an operation that no member of this group has reached, if all have run the same ones.

@@ -63,6 +63,17 @@ impl MappedBoards {
         unsafe { self.boards[rank].lines.add(offset) }.cast()
     }
 
+    fn rare_words(&self, rank: usize) -> &[AtomicU64; 2] {
+        // SAFETY: the words lie inside the board, aligned by their type; they are atomics, for which every value is valid.
+        unsafe {
+            self.boards[rank]
+                .lines
+                .add(offset_of!(BoardSlots, rare))
+                .cast()
+                .as_ref()
+        }
+    }
+
     /// Returns the address of a payload of `len` bytes.
     #[inline]
     fn payload(&self, rank: usize, (slot, at): (u64, usize), len: usize) -> NonNull<u8> {
@@ -112,15 +123,14 @@ impl BoardMemory for MappedBoards {
         unsafe { self.boards[rank].lines.cast().as_ref() }
     }
 
+    fn left(&self, rank: usize) -> &AtomicU64 {
+        let [left, _] = self.rare_words(rank);
+        left
+    }
+
     fn spent(&self, rank: usize) -> &AtomicU64 {
-        // SAFETY: as above; the word lies inside the board, aligned by its type.
-        unsafe {
-            self.boards[rank]
-                .lines
-                .add(offset_of!(BoardSlots, spent))
-                .cast()
-                .as_ref()
-        }
+        let [_, spent] = self.rare_words(rank);
+        spent
     }
 
     #[inline]

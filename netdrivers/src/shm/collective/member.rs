@@ -47,7 +47,7 @@ pub(super) struct Member {
     pub(super) awaited: Awaited,
     /// The segment's epoch when all others were last seen attached.
     pub(super) epoch: Option<u32>,
-    /// The user has left the group. The region is free when the others have read everything.
+    /// The user has left the group. The region is free when the others have too.
     pub(super) left: bool,
 }
 

@@ -65,7 +65,7 @@ pub struct BoardGroup<'a> {
 
 impl Shm {
     /// Returns for each region the first operation that a new group may begin with; `None` if this rank is in a group
-    /// there, or if others still read what it has published.
+    /// there, or if others are still in the one that it has left.
     pub fn free_regions(&self) -> [Option<u64>; REGIONS] {
         core::array::from_fn(|region| self.first_free(region))
     }
@@ -73,10 +73,15 @@ impl Shm {
     fn first_free(&self, region: usize) -> Option<u64> {
         match self.groups.regions.get(region)? {
             None => Some(0),
-            Some(member) if member.left && member.board.all_released() => {
-                Some(member.board.next_operation())
+            Some(member) => {
+                let is_gone = |(rank, peer): (usize, &Peer)| {
+                    let state = self.members.segment.state_of(peer.index());
+                    member.board.has_left_group(rank)
+                        || matches!(state, RankState::Finished | RankState::Dead)
+                };
+                let is_free = member.left && member.peers.iter().enumerate().all(is_gone);
+                is_free.then(|| member.board.next_operation())
             }
-            Some(_) => None,
         }
     }
 
@@ -102,11 +107,9 @@ impl Shm {
         let ranks = peers.iter().map(|peer| peer.index());
         // SAFETY: the groups are dropped before the segment.
         let memory = unsafe { MappedBoards::new(&self.members.segment, region, ranks) };
-        let last = self.groups.regions[region].as_ref();
-        let at_home = last.is_none_or(|it| it.board.are_cells_at_home());
-        let passes_cells = self.free_cells.as_ref().is_some_and(FreeCells::gives);
+        let in_cells = self.free_cells.as_ref().is_some_and(FreeCells::gives);
         self.groups.regions[region] = Some(Box::new(Member {
-            board: Board::new(memory, me, first, at_home && passes_cells),
+            board: Board::new(memory, me, first, in_cells),
             writer: PayloadWriter::new(),
             reading: None,
             me: self.members.me.index(),
@@ -118,10 +121,12 @@ impl Shm {
         true
     }
 
-    /// Leaves the group in that region. The others may still read what this rank has published there.
+    /// Leaves the group in that region. The others may still read what this rank has published there, so the region is free
+    /// when all have left.
     pub fn leave_group(&mut self, region: usize) {
         if let Some(Some(member)) = self.groups.regions.get_mut(region) {
             member.left = true;
+            member.board.leave();
         }
     }
 

@@ -9,10 +9,9 @@
 //! | --- | --- | --- |
 //! | ranks of a group | [`MOST_RANKS`], as each has a bit | blocks lie in payloads for all, as those of other operations |
 //! | rounds under way | [`AHEAD`], of which each has its cells | as above |
-//! | cells of ranks that do not read or publish in a round, because they run another operation or leave | never used again by this rank, nor by its later groups in the region | as above |
+//! | cells of a round that not all ranks have published for and read, as they run another operation or leave it early | the group does not use them again | as above |
 //!
-//! A later group in a region finds its cells where they were at first only if this one has left them there: else its ranks do
-//! without.
+//! A later group in a region begins anew: all members of the earlier ones have left these.
 
 /// Number of rounds whose cells can hold unread blocks.
 pub(super) const AHEAD: usize = 8;
@@ -49,10 +48,9 @@ pub(super) struct PassedBlocks {
 }
 
 impl PassedBlocks {
-    /// Creates the state of rank `me` of so many. `at_home`: all ranks that used the cells before have left them as they were
-    /// at first.
-    pub(super) fn new(me: usize, ranks: usize, at_home: bool) -> Self {
-        let has_cells = at_home && (2..=MOST_RANKS).contains(&ranks);
+    /// Creates the state of rank `me` of so many, which uses cells if it is to.
+    pub(super) fn new(me: usize, ranks: usize, is_to: bool) -> Self {
+        let has_cells = is_to && (2..=MOST_RANKS).contains(&ranks);
         let others = match has_cells {
             true => (u64::MAX >> (MOST_RANKS - ranks)) & !(1 << me),
             false => 0,
@@ -86,11 +84,12 @@ impl PassedBlocks {
         }
     }
 
-    /// Notes that this rank reads the block of that one for that round: the cell is its own when the round is over.
+    /// Notes that this rank reads the block of that one for that round, which has written on that side of its own: the cell is
+    /// this rank's when the round is over.
     #[inline]
-    pub(super) fn reads(&mut self, from: usize, of: u64) {
-        if let Cells::Published { round, read, .. } = &mut self.cells[index(of)]
-            && *round == of
+    pub(super) fn reads(&mut self, from: usize, at: Side, of: u64) {
+        if let Cells::Published { side, round, read } = &mut self.cells[index(of)]
+            && (*side, *round) == (at, of)
         {
             *read |= 1 << (from % MOST_RANKS);
         }
@@ -119,11 +118,6 @@ impl PassedBlocks {
                 };
             }
         }
-    }
-
-    /// Returns whether the cells on this rank's board are its own, as at first.
-    pub(super) fn are_at_home(&self) -> bool {
-        self.cells.iter().all(|it| *it == Cells::Held(Side::Own))
     }
 }
 
