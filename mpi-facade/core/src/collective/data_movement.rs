@@ -23,7 +23,7 @@ use core::ffi::c_int;
 use pombo_collective as schedules;
 use pombo_kernel::Source;
 use pombo_netdrivers::shm::collective::ROUNDS_AHEAD;
-use pombo_netdrivers::tuning::PAIR_EXCHANGED;
+use pombo_netdrivers::tuning::{EXCHANGED_AHEAD, PAIR_EXCHANGED};
 
 /// Checks that this rank's own send and receive blocks do not begin at the same address.
 fn apart(input: &Layout, output: &Layout, rank: usize) -> Result<(), Error> {
@@ -258,7 +258,12 @@ pub fn alltoall(send: Buffer<'_>, receive: Buffer<'_>, comm: Comm) -> impl Colle
             ..ShmBuffers::plain(Operation::Alltoall, each, side(input), side(output))
         };
         let buffers = buffers.giving(Operation::Alltoall, given);
-        let mut steps = schedules::alltoall_shm(rank, ranks, segments, ROUNDS_AHEAD);
+        let ahead = if ranks == 2 {
+            ROUNDS_AHEAD
+        } else {
+            EXCHANGED_AHEAD
+        };
+        let mut steps = schedules::alltoall_shm(rank, ranks, segments, ahead);
         call.run_shm(area, &mut steps, &buffers)
     };
     prepare(Operation::Alltoall, comm, boards, move |call| {

@@ -42,10 +42,10 @@ pub(super) trait BoardMemory {
     /// Returns the number of ranks of the group.
     fn ranks(&self) -> usize;
 
-    /// Returns the bytes of a board behind its slots: a page for each, and room for the longest payloads. Behind them are as
-    /// many for the cells of each of [`AHEAD`] rounds as the longest payload has.
+    /// Returns the bytes of a board behind its slots: a page for each, and room for the longest payloads. Behind them are the
+    /// cells: [`AHEAD`] times as many bytes as the longest payload has.
     fn bytes(&self) -> usize;
-    /// Returns the bytes of a cell: those of a round are shared out among the other ranks.
+    /// Returns the bytes of a cell: those for each other rank together are as long as the longest payload.
     fn cell(&self) -> usize;
     /// Returns the words of a rank's slot, modulo the number of slots: the round's number, the payload's mark and length,
     /// and where it lies behind the slots.
@@ -99,6 +99,9 @@ const TIMED: u64 = 1 << (LENGTH - 1);
 const IN_CELLS: u64 = 1 << (LENGTH - 2);
 /// Tells that these lie on the boards of their readers.
 const ON_READERS_BOARDS: u64 = 1 << (LENGTH - 3);
+/// The first bit of the cells' number.
+const CELLS: u32 = LENGTH - 6;
+const _: () = assert!(AHEAD as u64 * (1 << CELLS) <= ON_READERS_BOARDS);
 /// Exclusive bound of marks.
 pub(super) const MARK_LIMIT: u64 = 1 << (u64::BITS - LENGTH);
 
@@ -133,7 +136,7 @@ impl<P: BoardMemory> Board<P> {
     /// Creates the board of rank `me` in a group that begins with operation `base`, for which no member has used a
     /// board in this region. It publishes blocks in cells if it is to.
     pub(super) fn new(slots: P, me: usize, base: u64, in_cells: bool) -> Self {
-        const { assert!((P::MAX_PAYLOAD as u64) < ON_READERS_BOARDS) };
+        const { assert!((P::MAX_PAYLOAD as u64) < 1 << CELLS) };
         let blocks = PassedBlocks::new(me, slots.ranks(), in_cells);
         Self {
             blocks,
@@ -272,7 +275,7 @@ impl<P: BoardMemory> Board<P> {
     /// Returns whether there is a cell for this rank's next block for each other one, of up to `len` bytes.
     #[inline]
     pub(super) fn has_cells(&self, len: usize) -> bool {
-        len <= self.slots.cell() && self.blocks.side(self.next).is_some()
+        len <= self.slots.cell() && self.blocks.free().is_some()
     }
 
     /// Publishes a block of `len` bytes for each other rank, which `f` writes. Returns false if there were no cells, or no slot.
@@ -281,33 +284,35 @@ impl<P: BoardMemory> Board<P> {
         len: usize,
         mut f: impl FnMut(usize, &mut [u8]),
     ) -> bool {
-        let Some(side) = self.blocks.side(self.next) else {
+        let Some(cells) = self.blocks.free() else {
             return false;
         };
         if len > self.slots.cell() || !self.has_room(0) {
             return false;
         }
         for rank in (0..self.slots.ranks()).filter(|rank| *rank != self.me) {
-            let cell = self.cell(side, self.next, self.me, rank);
+            let cell = self.cell(cells, self.me, rank);
             self.write(cell, self.slots.cell(), |room| f(rank, &mut room[..len]));
         }
         self.blocks.published(self.next);
-        let cells = match side {
-            Side::Own => IN_CELLS,
-            Side::Readers => IN_CELLS | ON_READERS_BOARDS,
+        let (number, side) = cells;
+        let side = match side {
+            Side::Own => 0,
+            Side::Readers => ON_READERS_BOARDS,
         };
-        self.announce(cells | len as u64, 0..0);
+        let about = IN_CELLS | side | (number as u64) << CELLS | len as u64;
+        self.announce(about, 0..0);
         true
     }
 
-    /// Returns the board and the place of the cell of a block for a round, where rank `from` writes on that side for rank `to`.
+    /// Returns the board and the place of the cell of that number in which rank `from` writes on that side for rank `to`.
     #[inline]
-    fn cell(&self, side: Side, round: u64, from: usize, to: usize) -> (usize, (u64, usize)) {
+    fn cell(&self, (number, side): (usize, Side), from: usize, to: usize) -> (usize, (u64, usize)) {
         let (board, other) = match side {
             Side::Own => (from, to),
             Side::Readers => (to, from),
         };
-        let cells = self.slots.bytes() + round as usize % AHEAD * P::MAX_PAYLOAD;
+        let cells = self.slots.bytes() + number % AHEAD * P::MAX_PAYLOAD;
         // Cells of ranks below it begin with the first one: a board has none for its own rank.
         let cell = other - usize::from(other > board);
         (board, (0, cells + cell * self.slots.cell()))
@@ -372,7 +377,7 @@ impl<P: BoardMemory> Board<P> {
         let slot = Self::slot(self.round);
         let [_, about, start] = self.slots.slot_words(rank, slot);
         let about = about.load(Ordering::Relaxed);
-        let len = (about % ON_READERS_BOARDS) as usize;
+        let len = (about % (1 << CELLS)) as usize;
         let ((board, place), bytes, part) = match about & IN_CELLS {
             0 => {
                 let place = (slot, start.load(Ordering::Relaxed) as usize);
@@ -385,9 +390,10 @@ impl<P: BoardMemory> Board<P> {
                     0 => Side::Own,
                     _ => Side::Readers,
                 };
-                self.blocks.reads(rank, side, self.round);
+                let number = ((about % ON_READERS_BOARDS) >> CELLS) as usize;
+                self.blocks.reads(rank, (number, side), self.round);
                 let cell = self.slots.cell();
-                let place = self.cell(side, self.round, rank, self.me);
+                let place = self.cell((number, side), rank, self.me);
                 (place, cell, 0..len.min(cell))
             }
         };

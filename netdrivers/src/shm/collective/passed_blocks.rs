@@ -2,18 +2,19 @@
 //! `board` uses it.
 //!
 //! A processor that reads a line which another one has just written owns it from then on: see `passed_cells`. So two ranks
-//! have a cell on the board of each, for each of [`AHEAD`] rounds: a rank writes one, reads the other, and writes that one in
-//! the next such round. Nobody waits for room in a cell, as whoever writes it is the one who read it last.
+//! have [`AHEAD`] cells on the board of each. For a round a rank takes the first one of these for which both its cells are free:
+//! it writes one, reads the other, and writes that one next. So few cells are used where few rounds are under way, and they
+//! stay in the caches. Nobody waits for room in a cell, as whoever writes it is the one who read it last.
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
 //! | ranks of a group | [`MOST_RANKS`], as each has a bit | blocks lie in payloads for all, as those of other operations |
-//! | rounds under way | [`AHEAD`], of which each has its cells | as above |
-//! | cells of a round that not all ranks have published for and read, as they run another operation or leave it early | the group does not use them again | as above |
+//! | rounds under way | [`AHEAD`] | as above |
+//! | cells of a round that not all ranks have published for and read, as they run another operation or leave it early | the group does not use them again | as above, when none are left |
 //!
 //! A later group in a region begins anew: all members of the earlier ones have left these.
 
-/// Number of rounds whose cells can hold unread blocks.
+/// Number of rounds of which blocks can be unread.
 pub(super) const AHEAD: usize = 8;
 /// Most ranks of a group that has cells.
 pub(super) const MOST_RANKS: usize = u64::BITS as usize;
@@ -27,7 +28,7 @@ pub(super) enum Side {
     Readers,
 }
 
-/// The cells of one round, and of those that use them later.
+/// A cell for each other rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cells {
     /// This rank alone uses those of that side.
@@ -66,29 +67,30 @@ impl PassedBlocks {
         }
     }
 
-    /// Returns where this rank writes its blocks for that round, if it may.
+    /// Returns where this rank writes its next blocks, if it may: the number of the cells, and their side.
     #[inline]
-    pub(super) fn side(&self, round: u64) -> Option<Side> {
-        match self.cells[index(round)] {
-            Cells::Held(side) => Some(side),
+    pub(super) fn free(&self) -> Option<(usize, Side)> {
+        let mut cells = self.cells.iter().enumerate();
+        cells.find_map(|(number, cells)| match cells {
+            Cells::Held(side) => Some((number, *side)),
             Cells::Published { .. } | Cells::Lost => None,
-        }
+        })
     }
 
-    /// Notes that this rank has published its blocks for that round: the cells are its readers'.
+    /// Notes that this rank has published its blocks for that round in the free cells: they are its readers'.
     pub(super) fn published(&mut self, round: u64) {
-        if let Some(side) = self.side(round) {
+        if let Some((number, side)) = self.free() {
             let read = 0;
-            self.cells[index(round)] = Cells::Published { side, round, read };
+            self.cells[number] = Cells::Published { side, round, read };
             self.open += 1;
         }
     }
 
-    /// Notes that this rank reads the block of that one for that round, which has written on that side of its own: the cell is
-    /// this rank's when the round is over.
+    /// Notes that this rank reads the block of that one for that round, which has written it in that cell on that side of its
+    /// own: the cell is this rank's when the round is over.
     #[inline]
-    pub(super) fn reads(&mut self, from: usize, at: Side, of: u64) {
-        if let Cells::Published { side, round, read } = &mut self.cells[index(of)]
+    pub(super) fn reads(&mut self, from: usize, (number, at): (usize, Side), of: u64) {
+        if let Some(Cells::Published { side, round, read }) = self.cells.get_mut(number)
             && (*side, *round) == (at, of)
         {
             *read |= 1 << (from % MOST_RANKS);
@@ -119,9 +121,4 @@ impl PassedBlocks {
             }
         }
     }
-}
-
-#[inline]
-fn index(round: u64) -> usize {
-    round as usize % AHEAD
 }
