@@ -24,7 +24,7 @@ struct BoardAddress {
     short: [UnsafeCell<[u8; INLINE]>; SLOTS],
     /// Room for one payload.
     long: UnsafeCell<[u8; MAX_PAYLOAD]>,
-    /// The cell of each round, of two ranks.
+    /// The cells, each for the one other rank.
     cells: [UnsafeCell<[u8; MAX_PAYLOAD]>; AHEAD],
     released: AtomicU64,
     left: AtomicU64,
@@ -370,8 +370,7 @@ fn blocks_lie_where_their_writer_has_read_one() {
     });
 }
 
-/// One rank publishes nothing for the other, which goes on while it reads: they use other cells, and do not agree on these any
-/// more.
+/// One rank publishes nothing for the other, which goes on while it reads: they use other cells, and soon the same ones.
 #[test]
 fn cells_for_which_none_came_back_are_not_used_again() {
     check(2, || {

@@ -134,7 +134,7 @@ fn a_root_runs_ahead() {
     });
 }
 
-/// The area is free again when the others have read everything, and the next group finds nothing of the one before.
+/// The area is free again when the others have left it, and the next group finds nothing of the one before.
 #[test]
 fn groups_follow_each_other() {
     processes::run(path!(groups_follow_each_other), 3, |shm| {

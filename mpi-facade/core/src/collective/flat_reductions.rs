@@ -372,7 +372,7 @@ fn over_shares(
         reduction: Some(reduction),
         ..ShmBuffers::plain(operation, bytes, input, output)
     };
-    // The other ranks' results are blocks for each of them, where there are cells for these.
+    // This rank publishes its result as a block for each other rank, where there are cells.
     let group = call.world.shm().group(area.into());
     let in_cells = grain >= LONG_PAYLOAD && group.is_some_and(|it| it.has_cells(grain));
     let place = match (root, is_in_place) {

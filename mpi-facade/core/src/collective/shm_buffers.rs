@@ -157,7 +157,7 @@ impl ShmBuffers {
     }
 
     /// Returns the bytes of the longest block of any rank in the round of a piece that is exchanged and long enough for
-    /// cells. All ranks get the same, as a cell goes on only if all publish in cells.
+    /// cells. All ranks must get the same, as a cell goes on only if all publish in cells.
     #[inline]
     pub(super) fn exchanged(&self, piece: Piece, text: usize) -> Option<usize> {
         let row = piece.first / self.exchanged? * self.exchanged?;

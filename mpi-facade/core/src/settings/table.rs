@@ -28,7 +28,7 @@ variables! {
     SHM_BURST_CELLS: Values::SWITCH, default "1",
         "0: messages of 1 to 5 KiB that follow each other without an answer go through the ring, as single ones do";
     SHM_PASSED_CELLS: Values::SWITCH, default "1",
-        "0: this rank never lets an answer to a long message be written to where the message was";
+        "0: no answer to a long message of this rank is written to where the message was, and communicators with this rank exchange no blocks in cells that change hands";
     EARLY_DATA: Values::SWITCH, default "1",
         "0: no data of an announced message leave before the receiver asks for them";
     SITES: SITE_LIST, default "hosts",

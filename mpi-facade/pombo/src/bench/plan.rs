@@ -54,8 +54,8 @@ impl Task {
         Task { name, size, label }
     }
 
-    /// Returns whether it depends on the line between two cores. Ranks that take turns on cores wait for these with short
-    /// messages; their long ones go from core to core all the same: all-to-all of 64 KiB on 8 ranks of 2 cores took 430 to
+    /// Returns whether it depends on the line between two cores. With short messages, ranks that take turns wait for a core
+    /// most of the time; long ones go from core to core all the same: all-to-all of 64 KiB on 8 ranks of 2 cores took 430 to
     /// 560 us near, and 820 to 940 far.
     pub(super) fn depends_on_line(&self, ranks: u32, cores: usize) -> bool {
         let take_turns = ranks as usize > cores;

@@ -11,7 +11,7 @@ pub(super) enum State {
     Near,
     /// A line between the cores takes [`NEAR`] or more.
     Far,
-    /// Ranks share cores for short messages, or are on hosts, or only start: the line is not measured.
+    /// Ranks share cores and their messages are short, or they are on hosts, or only start: the line is not measured.
     Shared,
 }
 

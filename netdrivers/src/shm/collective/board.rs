@@ -117,8 +117,6 @@ pub(super) struct Board<P> {
     next: u64,
     /// The round in which this rank reads.
     round: u64,
-    /// The number after that of the last round for which this rank has published.
-    published: u64,
     /// The number below which all ranks have released all rounds.
     behind: u64,
     /// Where the payloads in this rank's slots lie behind them: empty for short ones.
@@ -146,7 +144,6 @@ impl<P: BoardMemory> Board<P> {
             mark: 0,
             next: base * ROUNDS,
             round: base * ROUNDS,
-            published: 0,
             behind: 0,
             places: vec![0..0; P::SLOTS as usize].into(),
             cursor: 0,
@@ -292,6 +289,7 @@ impl<P: BoardMemory> Board<P> {
         }
         for rank in (0..self.slots.ranks()).filter(|rank| *rank != self.me) {
             let cell = self.cell(cells, self.me, rank);
+            // All of it, as so few bytes as some blocks have would be those of a slot.
             self.write(cell, self.slots.cell(), |room| f(rank, &mut room[..len]));
         }
         self.blocks.published(self.next);
@@ -326,7 +324,6 @@ impl<P: BoardMemory> Board<P> {
         text.store(self.mark | about, Ordering::Relaxed);
         self.places[(slot % P::SLOTS) as usize] = place;
         self.next += 1;
-        self.published = self.next;
         number.store(self.next, Ordering::Release);
         let operation = self.round / ROUNDS;
         if operation >= self.claim_at {
@@ -476,7 +473,8 @@ impl<P: BoardMemory> Board<P> {
 
     /// Returns the number of an operation that no member of this group has reached, if all have run the same ones.
     pub(super) fn next_operation(&self) -> u64 {
-        self.next.div_ceil(ROUNDS)
+        // Also one that has run none has numbers of its own, or its members would seem to have left the next one.
+        self.next.div_ceil(ROUNDS).max(self.base + 1)
     }
 
     /// Returns the number below which all ranks have released all rounds.

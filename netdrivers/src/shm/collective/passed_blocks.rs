@@ -2,15 +2,16 @@
 //! `board` uses it.
 //!
 //! A processor that reads a line which another one has just written owns it from then on: see `passed_cells`. So two ranks
-//! have [`AHEAD`] cells on the board of each. For a round a rank takes the first one of these for which both its cells are free:
-//! it writes one, reads the other, and writes that one next. So few cells are used where few rounds are under way, and they
-//! stay in the caches. Nobody waits for room in a cell, as whoever writes it is the one who read it last.
+//! have [`AHEAD`] cells on the board of each. For a round a rank takes the lowest number of which it holds a cell with every
+//! other rank: it writes these, reads the others' blocks, and holds the cells that it has read when it has released the round.
+//! So few cells are used where few rounds are under way, and they stay in the caches. Nobody waits for room in a cell, as whoever
+//! writes it is the one who read it last.
 //!
 //! | bound | | at the bound |
 //! | --- | --- | --- |
 //! | ranks of a group | [`MOST_RANKS`], as each has a bit | blocks lie in payloads for all, as those of other operations |
 //! | rounds under way | [`AHEAD`] | as above |
-//! | cells of a round that not all ranks have published for and read, as they run another operation or leave it early | the group does not use them again | as above, when none are left |
+//! | cells of a round that not all ranks have published for and read, as they run another operation or leave it early | the group does not use them again, nor those that its ranks take for one round when they disagree on the lowest ones | as above, when none are left |
 //!
 //! A later group in a region begins anew: all members of the earlier ones have left these.
 
@@ -90,10 +91,16 @@ impl PassedBlocks {
     /// own: the cell is this rank's when the round is over.
     #[inline]
     pub(super) fn reads(&mut self, from: usize, (number, at): (usize, Side), of: u64) {
-        if let Some(Cells::Published { side, round, read }) = self.cells.get_mut(number)
-            && (*side, *round) == (at, of)
-        {
-            *read |= 1 << (from % MOST_RANKS);
+        let Some(cells) = self.cells.get_mut(number) else {
+            return;
+        };
+        match cells {
+            Cells::Published { side, round, read } if (*side, *round) == (at, of) => {
+                *read |= 1 << (from % MOST_RANKS);
+            }
+            // That rank has lost cells which this one still holds. Without these both take the same ones again.
+            Cells::Held(_) => *cells = Cells::Lost,
+            Cells::Published { .. } | Cells::Lost => {}
         }
     }
 

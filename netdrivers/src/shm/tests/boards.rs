@@ -313,6 +313,21 @@ fn a_later_group_begins_anew_when_all_have_left() {
     }
 }
 
+/// What a rank has left before says nothing of a group that begins where one ended that has run no operation.
+#[test]
+fn a_group_without_operations_is_followed_by_another_number() {
+    let mut members = group_of(2);
+    for member in &mut members {
+        member.leave_group(0);
+    }
+    assert_eq!(members[0].free_regions()[0], Some(1));
+    for member in &mut members {
+        assert!(member.enter_group(0, [Peer(0), Peer(1)].into_iter(), 1));
+    }
+    members[0].leave_group(0);
+    assert_eq!(members[0].free_regions()[0], None, "the other one is there");
+}
+
 #[test]
 fn a_payload_that_is_too_long_has_no_room() {
     let mut members = group_of(2);
