@@ -255,7 +255,7 @@ pub const REMOTE_READ_CHUNK: usize = 16 << 10;
 pub const PIPELINED_PAYLOAD: usize = 32 << 10;
 /// Number of payloads that each of more than two ranks publishes for all others before it reads: as many cells are used, and
 /// stay in the caches. On 8 ranks of 2 cores that computed between calls, all-to-all of 64 KiB took 0.88 of the time that it
-/// took with 8, calls and computing together; two ranks take longer with 2 than with 8, and so do reductions.
+/// took with 8, calls and computing together; two ranks take longer with 2 than with 8, and so do reductions of 8 ranks.
 pub const EXCHANGED_AHEAD: usize = 2;
 /// Bytes of a segment in which algorithm `chain` sends long messages, and two ranks what one of them combines.
 pub const CHAIN_SEGMENT: usize = 32 << 10;

@@ -160,8 +160,12 @@ impl ShmBuffers {
     /// cells. All ranks must get the same, as a cell goes on only if all publish in cells.
     #[inline]
     pub(super) fn exchanged(&self, piece: Piece, text: usize) -> Option<usize> {
-        let row = piece.first / self.exchanged? * self.exchanged?;
-        let longest = self.side(piece).block(row).len();
+        let (blocks, side) = (self.exchanged?, self.side(piece));
+        // No block is longer than this. Short operations do without the division.
+        if side.grain.max(text) < LONG_PAYLOAD {
+            return None;
+        }
+        let longest = side.block(piece.first / blocks * blocks).len();
         (longest.max(text) >= LONG_PAYLOAD).then_some(longest)
     }
 

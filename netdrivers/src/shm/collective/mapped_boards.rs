@@ -63,6 +63,7 @@ impl MappedBoards {
         unsafe { self.boards[rank].lines.add(offset) }.cast()
     }
 
+    /// Returns the words that short operations do not touch: those of `left` and `spent`.
     fn rare_words(&self, rank: usize) -> &[AtomicU64; 2] {
         // SAFETY: the words lie inside the board, aligned by their type; they are atomics, for which every value is valid.
         unsafe {
