@@ -17,11 +17,6 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Releases the lock. Not inlined: most calls hold none.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn end(self) {}
-
     fn of(locked: Locked) -> Self {
         OWNER.store(this_thread(), Ordering::Relaxed);
         Turn { _locked: locked }

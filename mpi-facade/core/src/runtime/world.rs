@@ -17,7 +17,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::c_int;
 use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use pombo_job::{Hosts, Launcher, WorldChannel};
 use pombo_netdrivers::shm::Shm;
 use pombo_netdrivers::tuning::RANK_SPINS;
@@ -90,8 +90,13 @@ pub(crate) struct IdleCounts {
     pub(crate) stalled: u32,
 }
 
-/// The world while no call has it; null during calls, while the world is in [`SHARED`], and where there is none.
+/// The world while no call has it; null during calls, while the world is in [`IN_TURN`] or [`SHARED`], and where there is none.
 static FREE: AtomicPtr<World> = AtomicPtr::new(null_mut());
+/// The world where threads call in turn (`MPI_THREAD_SERIALIZED`): it belongs to the call that has set [`CALLED`], so of
+/// two calls at once one fails by name. Else null.
+static IN_TURN: AtomicPtr<World> = AtomicPtr::new(null_mut());
+/// Whether a call has the world in [`IN_TURN`].
+static CALLED: AtomicBool = AtomicBool::new(false);
 /// The world where the lock serialises calls: it belongs to the holder of the lock. Else null. It changes only between
 /// calls.
 static SHARED: AtomicPtr<World> = AtomicPtr::new(null_mut());
@@ -102,25 +107,51 @@ static LENT: AtomicUsize = AtomicUsize::new(0);
 /// Exclusive ownership of the world for a call.
 struct Taken {
     world: NonNull<World>,
-    /// The lock; `None` on the fast path.
-    turn: Option<Turn>,
+    /// `None` on the fast path.
+    slow: Option<SlowPath>,
+}
+
+/// How a call took the world that was not in [`FREE`].
+enum SlowPath {
+    /// From [`IN_TURN`].
+    InTurn,
+    /// With the lock.
+    Locked(Turn),
 }
 
 impl Taken {
     /// Takes the world on the fast path. Later calls find null until it is released. Two threads that take it in the
-    /// same instant are a data race of the program: the level of thread support requires that one call happens after
-    /// the other.
+    /// same instant are a data race of the program: with `MPI_THREAD_FUNNELED` only the main thread may call.
     #[cfg_attr(feature = "fast-paths", inline(always))]
     fn take() -> Option<Taken> {
-        let (world, turn) = (NonNull::new(FREE.load(Ordering::Relaxed))?, None);
+        let (world, slow) = (NonNull::new(FREE.load(Ordering::Relaxed))?, None);
         FREE.store(null_mut(), Ordering::Relaxed);
-        Some(Taken { world, turn })
+        Some(Taken { world, slow })
     }
 
-    /// Takes the world on the slow path: waits for the lock. If it returns `None`, [`absent`] says why.
+    /// Takes the world where threads call in turn.
+    #[inline]
+    fn in_turn() -> Option<Taken> {
+        if CALLED.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        let Some(world) = NonNull::new(IN_TURN.load(Ordering::Relaxed)) else {
+            CALLED.store(false, Ordering::Release);
+            return None;
+        };
+        let slow = Some(SlowPath::InTurn);
+        Some(Taken { world, slow })
+    }
+
+    /// Takes the world on the slow path, where that needs the lock by waiting for it. If it returns `None`, [`absent`]
+    /// says why.
     #[cold]
     #[inline(never)]
     fn wait() -> Option<Taken> {
+        let taken = Taken::in_turn();
+        if taken.is_some() {
+            return taken;
+        }
         if SHARED.load(Ordering::Relaxed).is_null() || callback::current().is_some() {
             return None;
         }
@@ -129,8 +160,9 @@ impl Taken {
 
     /// Takes the shared world with the lock held.
     fn shared(turn: Turn) -> Option<Taken> {
-        let (world, turn) = (NonNull::new(SHARED.load(Ordering::Relaxed))?, Some(turn));
-        Some(Taken { world, turn })
+        let world = NonNull::new(SHARED.load(Ordering::Relaxed))?;
+        let slow = Some(SlowPath::Locked(turn));
+        Some(Taken { world, slow })
     }
 
     /// Runs a call on the world and releases it.
@@ -147,9 +179,21 @@ impl Taken {
     /// Releases the world.
     #[cfg_attr(feature = "fast-paths", inline(always))]
     fn end(self) {
-        match self.turn {
+        match self.slow {
             None => FREE.store(self.world.as_ptr(), Ordering::Relaxed),
-            Some(turn) => turn.end(),
+            Some(slow) => slow.end(),
+        }
+    }
+}
+
+impl SlowPath {
+    /// Releases the world. Not inlined, to keep the fast path short.
+    #[cold]
+    #[inline(never)]
+    fn end(self) {
+        match self {
+            SlowPath::InTurn => CALLED.store(false, Ordering::Release),
+            SlowPath::Locked(turn) => drop(turn),
         }
     }
 }
@@ -255,11 +299,10 @@ pub(super) fn try_with<R>(call: impl FnOnce(&mut World) -> R) -> Option<R> {
 pub(crate) fn if_free(call: impl FnOnce(&mut World)) {
     // That the world is not free is no error here.
     let _ = match SHARED.load(Ordering::Relaxed).is_null() {
-        true => with_alone(call),
-        false => lock::turn_soon()
-            .and_then(Taken::shared)
-            .map(|taken| taken.with(call)),
-    };
+        true => Taken::take().or_else(Taken::in_turn),
+        false => lock::turn_soon().and_then(Taken::shared),
+    }
+    .map(|taken| taken.with(call));
 }
 
 /// Refuses a call that would end the world, inside a callback that has it only lent.
@@ -298,42 +341,47 @@ pub(crate) fn begin(world: World, threads: c_int) {
     // A child process is not part of the job: it would corrupt the queues of the rank, whose memory it shares.
     in_children(forked);
     phase::note(world.kernel.me().index(), world.kernel.peers(), threads);
-    FREE.store(Box::into_raw(Box::new(world)), Ordering::Relaxed);
-    if threads == MPI_THREAD_MULTIPLE {
-        share();
-    }
+    home(threads).store(Box::into_raw(Box::new(world)), Ordering::Relaxed);
     phase::enter(Phase::Running);
 }
 
+/// Returns where the world is between calls at that level of thread support.
+fn home(threads: c_int) -> &'static AtomicPtr<World> {
+    match threads {
+        MPI_THREAD_MULTIPLE => &SHARED,
+        MPI_THREAD_SERIALIZED => &IN_TURN,
+        _ => &FREE,
+    }
+}
+
 /// Puts the world behind the lock. No call may be under way.
+#[cfg(any(feature = "progress-thread", test))]
 pub(super) fn share() {
-    let world = FREE.swap(null_mut(), Ordering::Relaxed);
+    let world = home(phase::granted()).swap(null_mut(), Ordering::Relaxed);
     if !world.is_null() {
         SHARED.store(world, Ordering::Relaxed);
     }
 }
 
-/// Opens the fast path again, if the level of thread support allows it. No call may be under way.
+/// Puts the world back where the level of thread support has it. No call may be under way.
 #[cfg(any(feature = "progress-thread", test))]
 pub(super) fn unshare() {
-    if phase::granted() != MPI_THREAD_MULTIPLE {
-        let world = SHARED.swap(null_mut(), Ordering::Relaxed);
-        FREE.store(world, Ordering::Relaxed);
-    }
+    let world = SHARED.swap(null_mut(), Ordering::Relaxed);
+    home(phase::granted()).store(world, Ordering::Relaxed);
 }
 
 /// Ends the world and returns it. `None` if a call has it, or there is none.
 pub(crate) fn end() -> Option<Box<World>> {
     let _turn = lock::turn()?;
     check_not_lent().ok()?;
-    let free = FREE.swap(null_mut(), Ordering::Relaxed);
-    let shared = SHARED.swap(null_mut(), Ordering::Relaxed);
-    let world = if free.is_null() { shared } else { free };
-    if world.is_null() {
+    if CALLED.swap(true, Ordering::Acquire) {
         return None;
     }
+    let worlds = [&FREE, &IN_TURN, &SHARED].map(|home| home.swap(null_mut(), Ordering::Relaxed));
+    CALLED.store(false, Ordering::Release);
+    let world = worlds.into_iter().find(|world| !world.is_null())?;
     phase::enter(Phase::After);
-    // SAFETY: `begin` has made it from a box, and both pointers to it are cleared.
+    // SAFETY: `begin` has made it from a box, and all pointers to it are cleared.
     Some(unsafe { Box::from_raw(world) })
 }
 
@@ -342,8 +390,9 @@ pub(crate) fn end() -> Option<Box<World>> {
 extern "C" fn forked() {
     if phase() == Phase::Running {
         phase::enter(Phase::Forked);
-        FREE.store(null_mut(), Ordering::Relaxed);
-        SHARED.store(null_mut(), Ordering::Relaxed);
+        for home in [&FREE, &IN_TURN, &SHARED] {
+            home.store(null_mut(), Ordering::Relaxed);
+        }
         pombo_job::let_go();
     }
 }
