@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Outcome, directory, finish, pombo};
+use crate::support::{Outcome, directory, finish, pombo, with_suite_settings};
 
 /// Returns a path of the repository.
 fn repository(path: &str) -> PathBuf {
@@ -503,9 +503,7 @@ fn the_library_of_the_composition_is_linked() {
     let program = prefix.join("program");
     let mpicc = |options: &[&str], file: &Path| {
         let mut command = Command::new(prefix.join("bin/mpicc"));
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("POMBO_")) {
-            command.env_remove(name);
-        }
+        with_suite_settings(&mut command);
         finish(command.args(options).arg("-o").arg(&program).arg(file))
     };
     let split = source("split.c");

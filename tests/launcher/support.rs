@@ -43,16 +43,25 @@ impl Outcome {
     }
 }
 
-/// Returns the launcher with these arguments, without the environment of a surrounding job.
+/// Returns the launcher with these arguments and the suite's settings.
 pub(crate) fn pombo(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pombo"));
     command.args(arguments);
-    for (name, _) in std::env::vars() {
-        if name.starts_with("POMBO_") {
-            command.env_remove(name);
-        }
-    }
+    with_suite_settings(&mut command);
     command
+}
+
+/// Removes what the library would read from a command's environment, as the tests may run inside a job, and adds the
+/// settings in `POMBO_TEST_WITH` (`NAME=value`, separated by spaces), with which a suite runs without a fast path.
+pub(crate) fn with_suite_settings(command: &mut Command) {
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("POMBO_")) {
+        command.env_remove(name);
+    }
+    let settings = std::env::var("POMBO_TEST_WITH").unwrap_or_default();
+    for setting in settings.split_whitespace() {
+        let (name, value) = setting.split_once('=').expect("NAME=value");
+        command.env(name, value);
+    }
 }
 
 /// Returns `pombo run` of a shell script on some ranks.

@@ -2,7 +2,7 @@
 //! and without a hang. With `POMBO_COMPARE=1` MPICH runs them too, and a table compares the results.
 
 use crate::programs::{job, program_in, source};
-use crate::support::{Outcome, finish};
+use crate::support::{Outcome, finish, with_suite_settings};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -151,13 +151,11 @@ fn trials(program: &Path) -> Vec<Trial> {
     trials
 }
 
-/// Returns a command that ends after `seconds`, without variables that the library would read.
+/// Returns a command that ends after `seconds`, with the suite's settings.
 fn limited(seconds: &str) -> Command {
     let mut command = Command::new("timeout");
     command.args(["-k", "10", seconds]);
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("POMBO_")) {
-        command.env_remove(name);
-    }
+    with_suite_settings(&mut command);
     command
 }
 

@@ -3,6 +3,7 @@
 
 use crate::peer;
 use crate::programs::{SMALLEST, ok, program, run};
+use crate::support::with_suite_settings;
 use std::process::Command;
 
 #[test]
@@ -99,9 +100,7 @@ fn a_rank_that_has_forked_and_ends() {
         let start = |rank: usize| {
             let mut command = Command::new("timeout");
             command.arg("600").arg(&program).arg("orphan");
-            for (variable, _) in std::env::vars().filter(|(name, _)| name.starts_with("POMBO_")) {
-                command.env_remove(variable);
-            }
+            with_suite_settings(&mut command);
             let command = command
                 .env("POMBO_JOB", &job)
                 .env("POMBO_SIZE", "2")

@@ -1,7 +1,7 @@
 //! Tests erroneous programs: the right class with MPI_ERRORS_RETURN, a clear end otherwise.
 
 use crate::programs::{ok, program, run};
-use crate::support::{finish, pombo};
+use crate::support::{finish, pombo, with_suite_settings};
 use pombo_mpi::collective::TABLE;
 use std::process::{Command, Stdio};
 
@@ -133,9 +133,7 @@ fn unwatched(ranks: usize, words: &[&str], variables: &[(&str, &str)]) -> Vec<(i
         // `timeout` ends a hang; the test takes a second on an idle machine.
         let mut command = Command::new("timeout");
         command.arg("600").arg(program(words[0])).args(&words[1..]);
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("POMBO_")) {
-            command.env_remove(name);
-        }
+        with_suite_settings(&mut command);
         command
             .env("POMBO_JOB", &job)
             .env("POMBO_SIZE", ranks.to_string());

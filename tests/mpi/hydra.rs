@@ -2,7 +2,7 @@
 //! so.
 
 use crate::programs::{job, program};
-use crate::support::{Outcome, finish, pombo};
+use crate::support::{Outcome, finish, pombo, with_suite_settings};
 use std::process::{Command, Stdio};
 
 /// Returns Hydra with these arguments, without the environment of a surrounding job.
@@ -22,12 +22,8 @@ fn hydra(arguments: &[&str]) -> Option<Command> {
         return None;
     };
     // Hydra passes its own environment on, so it must be clean too.
-    let plain = pombo([""; 0]);
     let mut command = Command::new(name);
-    for (variable, value) in plain.get_envs().filter(|(_, value)| value.is_none()) {
-        assert!(value.is_none());
-        command.env_remove(variable);
-    }
+    with_suite_settings(&mut command);
     command.args(arguments);
     Some(command)
 }
