@@ -7,6 +7,7 @@ use super::board::Board;
 use super::layout::REGIONS;
 use super::mapped_boards::MappedBoards;
 use super::payload_writer::PayloadWriter;
+use super::spin_credit::SpinCredits;
 use crate::wait;
 
 /// The groups of one rank, by their regions: a group that it has left stays until the next one takes its region.
@@ -40,6 +41,8 @@ pub(super) struct Member {
     pub(super) writer: PayloadWriter,
     /// The rank whose timed payload this one is reading, and since when, in nanoseconds.
     pub(super) reading: Option<(usize, u64)>,
+    /// Whether to spin in waits for the others.
+    pub(super) credits: SpinCredits,
     /// This rank's number in the segment.
     pub(super) me: usize,
     /// The peers of the members.

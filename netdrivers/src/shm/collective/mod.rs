@@ -15,6 +15,7 @@ mod mapped_boards;
 mod member;
 mod passed_blocks;
 mod payload_writer;
+mod spin_credit;
 
 use alloc::boxed::Box;
 use pombo_kernel::header::Peer;
@@ -33,6 +34,7 @@ pub(super) use member::Groups;
 use member::{Awaited, Member, Waiting};
 use payload_writer::PayloadWriter;
 pub use payload_writer::Room;
+use spin_credit::SpinCredits;
 
 /// Number of groups that a rank can be in at a time.
 pub const REGIONS: usize = layout::REGIONS;
@@ -60,7 +62,18 @@ pub struct BoardGroup<'a> {
     member: &'a mut Member,
     waiting: &'a mut Option<Waiting>,
     region: u8,
-    spins: u32,
+    spins: Spins,
+}
+
+/// How long this rank polls a board before it does something else.
+#[derive(Clone, Copy)]
+enum Spins {
+    /// It looks once.
+    None,
+    /// As long as it pays: other ranks wait for the same processor.
+    WhilePaying,
+    /// The processor is its own.
+    Long,
 }
 
 impl Shm {
@@ -112,6 +125,7 @@ impl Shm {
             board: Board::new(memory, me, first, in_cells),
             writer: PayloadWriter::new(),
             reading: None,
+            credits: SpinCredits::new(peers.len()),
             me: self.members.me.index(),
             peers,
             awaited: Awaited::Room(0),
@@ -141,8 +155,9 @@ impl Shm {
             waiting: &mut self.groups.waiting,
             region: region as u8,
             spins: match self.wait_policy.spins() {
-                true => BOARD_SPINS,
-                false => 0,
+                true => Spins::Long,
+                false if FAST_PATHS => Spins::WhilePaying,
+                false => Spins::None,
             },
         })
     }
@@ -153,7 +168,8 @@ impl BoardGroup<'_> {
     #[inline]
     #[must_use]
     pub fn without_spinning(self) -> Self {
-        BoardGroup { spins: 0, ..self }
+        let spins = Spins::None;
+        BoardGroup { spins, ..self }
     }
 
     /// Returns whether that operation is within the range of numbers.
@@ -173,6 +189,7 @@ impl BoardGroup<'_> {
     #[inline]
     pub fn end(&mut self) {
         self.member.end_reading();
+        self.member.credits.settle(true);
         self.member.board.end();
         *self.waiting = None;
         self.notify();
@@ -284,7 +301,10 @@ impl BoardGroup<'_> {
         self.member.end_reading();
         match self.spin_for(rank) {
             true => self.member.begin_reading(rank),
-            false => self.start_wait(Awaited::Payload(rank))?,
+            false => {
+                self.member.credits.settle(false);
+                self.start_wait(Awaited::Payload(rank))?;
+            }
         }
         Ok(self.member.board.read(rank, at, f))
     }
@@ -300,12 +320,17 @@ impl BoardGroup<'_> {
 
     /// Polls for the payload, for a while.
     #[inline]
-    fn spin_for(&self, rank: usize) -> bool {
-        self.member.board.has(rank)
-            || (0..self.spins).any(|_| {
-                core::hint::spin_loop();
-                self.member.board.has(rank)
-            })
+    fn spin_for(&mut self, rank: usize) -> bool {
+        let Member { board, credits, .. } = &mut *self.member;
+        board.has(rank)
+            || match self.spins {
+                Spins::None => false,
+                Spins::WhilePaying => credits.spin(rank, || board.has(rank)),
+                Spins::Long => (0..BOARD_SPINS).any(|_| {
+                    core::hint::spin_loop();
+                    board.has(rank)
+                }),
+            }
     }
 
     /// Wakes the members that sleep until this rank's board changes.
