@@ -4,7 +4,7 @@
 use crate::message_counts::messages_between_hosts;
 use crate::network::on_two_hosts;
 use crate::programs::{job, ok, program};
-use crate::support::pombo;
+use crate::support::{pombo, with_suite_settings};
 use std::process::Stdio;
 
 /// Runs a program with a letter for each rank: the name of its host.
@@ -143,6 +143,7 @@ fn the_root_dies() {
         // `timeout` ends a hang; the test takes a second.
         let mut command = std::process::Command::new("timeout");
         command.arg("600").arg(program("die")).args(["2", "bcast"]);
+        with_suite_settings(&mut command);
         command.env("POMBO_JOB", &job).env("POMBO_SIZE", "4");
         command.env("POMBO_RANK", rank.to_string()).envs([UDP]);
         let piped = command.stdout(Stdio::null()).stderr(Stdio::piped());

@@ -5,7 +5,7 @@ use crate::programs::{job, program};
 use crate::support::{Outcome, finish, pombo, with_suite_settings};
 use std::process::{Command, Stdio};
 
-/// Returns Hydra with these arguments, without the environment of a surrounding job.
+/// Returns Hydra with these arguments and the suite's settings.
 fn hydra(arguments: &[&str]) -> Option<Command> {
     let is_hydra = |name: &&&str| {
         let said = Command::new(**name)

@@ -1,6 +1,6 @@
 //! Compiles and runs the programs of `tests/c`; tests the self-checking ones of them.
 
-use crate::support::{Outcome, finish, pombo};
+use crate::support::{Outcome, finish, pombo, with_suite_settings};
 use pombo_mpi::collective::{Selection, TABLE};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -241,6 +241,7 @@ fn ranks_that_something_else_started() {
     let started: Vec<_> = (0..3)
         .map(|rank: usize| {
             let mut command = Command::new(&program);
+            with_suite_settings(&mut command);
             command
                 .env("POMBO_JOB", &job)
                 .env("POMBO_RANK", rank.to_string())
@@ -262,6 +263,8 @@ fn ranks_that_something_else_started() {
 /// A program without a launcher is a world of one.
 #[test]
 fn a_world_of_one() {
-    let outcome = finish(&mut Command::new(program("p2p")));
+    let mut command = Command::new(program("p2p"));
+    with_suite_settings(&mut command);
+    let outcome = finish(&mut command);
     assert_eq!((outcome.code, outcome.out.as_str()), (0, "ok p2p\n"));
 }

@@ -72,7 +72,7 @@ impl WaitPolicy {
         self.sleeps_from.into()
     }
 
-    /// Returns whether a rank spins before it yields its processor.
+    /// Returns whether a rank spins before it yields its processor. Boards are polled for a moment also where it does not.
     #[cfg(feature = "shm")]
     #[inline]
     pub(crate) fn spins(&self) -> bool {

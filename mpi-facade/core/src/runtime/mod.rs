@@ -11,8 +11,8 @@
 //! `MPI_Init_thread` sets the level. Up to `MPI_THREAD_FUNNELED` the world is in one atomic pointer, and a call takes
 //! it by a plain load and store: the fast path. With `MPI_THREAD_SERIALIZED` it is in another one, from which a call
 //! takes it by an exchange: a thread that calls at the wrong time gets an error in place of a corrupt queue. Where
-//! threads may call concurrently, and where there is a progress thread, the world is behind the lock. Such calls find
-//! the first pointer null and take the slow path, so the fast path does not pay for it.
+//! threads may call concurrently, and where there is a progress thread, the world is behind the lock. Calls of these two
+//! kinds find the first pointer null and take the slow path, so the fast path does not pay for it.
 //!
 //! `MPI_THREAD_MULTIPLE` is not granted yet. A waiting call keeps the lock, so threads of a rank that wait for each
 //! other would deadlock. And calls of several steps (`MPI_Comm_dup`) assume that no other call runs.

@@ -41,6 +41,7 @@ fn a_world_from_its_beginning_to_its_end() {
     }
     threads_take_turns();
     world::unshare();
+    threads_at_once_are_refused();
     a_callback_is_its_threads();
     between_calls();
     init::finalize().expect("nobody else is in this job");
@@ -173,6 +174,38 @@ fn a_callback_is_its_threads() {
             assert_eq!(other.join().ok(), Some(Error::Overlapping));
         });
     });
+}
+
+/// Checks that a thread either has the world alone or is refused by name, also while a callback may call.
+fn threads_at_once_are_refused() {
+    let count = |world: &mut World| {
+        let before = world.sent.0;
+        core::hint::spin_loop();
+        world.sent.0 = before + 1;
+        Ok(before)
+    };
+    let before = world::with(count).expect("a turn");
+    let counted = || {
+        let calls = (0..5_000).map(|_| world::with(count));
+        let outcomes = calls.map(|outcome| outcome.map_err(|failure| failure.error));
+        let mut had = 0;
+        for outcome in outcomes {
+            match outcome {
+                Ok(_) => had += 1,
+                Err(error) => assert_eq!(error, Error::Overlapping),
+            }
+        }
+        had
+    };
+    let had: u64 = thread::scope(|scope| {
+        let others = [0; 3].map(|_| scope.spawn(counted));
+        let lent = world::with(|world| Ok(world.lend(counted))).unwrap_or(0);
+        let others = others.map(|other| other.join().expect("no other error"));
+        lent + others.iter().sum::<u64>()
+    });
+    assert!(had > 0);
+    let after = world::with(count).expect("a turn");
+    assert_eq!(after, before + had + 1);
 }
 
 /// Checks that every thread gets the world through the lock, one at a time.

@@ -5,7 +5,7 @@ pub(crate) use crate::error::CommError;
 use super::callback;
 use super::lock::{self, Turn};
 use super::phase::{self, Phase, phase};
-use super::pthread::in_children;
+use super::pthread::{self, in_children};
 use crate::constants::*;
 use crate::error::{Class, Error};
 use crate::explanation::WaitRecord;
@@ -90,16 +90,22 @@ pub(crate) struct IdleCounts {
     pub(crate) stalled: u32,
 }
 
-/// The world while no call has it; null during calls, while the world is in [`IN_TURN`] or [`SHARED`], and where there is none.
+/// Whether there is a path for one thread that does without an atomic exchange.
+const FAST_PATHS: bool = cfg!(feature = "fast-paths");
+
+/// The world while no call has it; null during calls, while the world is in [`IN_TURN`] or [`SHARED`], and where there is
+/// none.
 static FREE: AtomicPtr<World> = AtomicPtr::new(null_mut());
 /// The world where threads call in turn (`MPI_THREAD_SERIALIZED`): it belongs to the call that has set [`CALLED`], so of
 /// two calls at once one fails by name. Else null.
 static IN_TURN: AtomicPtr<World> = AtomicPtr::new(null_mut());
-/// Whether a call has the world in [`IN_TURN`].
+/// Whether a call has the world in [`IN_TURN`], or it has ended.
 static CALLED: AtomicBool = AtomicBool::new(false);
 /// The world where the lock serialises calls: it belongs to the holder of the lock. Else null. It changes only between
 /// calls.
 static SHARED: AtomicPtr<World> = AtomicPtr::new(null_mut());
+/// All of them. The world is in one at most, but for what [`World::lend`] does.
+static HOMES: [&AtomicPtr<World>; 3] = [&FREE, &IN_TURN, &SHARED];
 
 /// Number of callbacks that have the world from a call that waits for them.
 static LENT: AtomicUsize = AtomicUsize::new(0);
@@ -121,26 +127,30 @@ enum SlowPath {
 
 impl Taken {
     /// Takes the world on the fast path. Later calls find null until it is released. Two threads that take it in the
-    /// same instant are a data race of the program: with `MPI_THREAD_FUNNELED` only the main thread may call.
+    /// same instant are a data race of the program, as with `MPI_THREAD_FUNNELED` only the main thread may call; builds
+    /// without fast paths take it by an exchange at every level.
     #[cfg_attr(feature = "fast-paths", inline(always))]
     fn take() -> Option<Taken> {
-        let (world, slow) = (NonNull::new(FREE.load(Ordering::Relaxed))?, None);
-        FREE.store(null_mut(), Ordering::Relaxed);
+        let free = match FAST_PATHS {
+            true => FREE.load(Ordering::Relaxed),
+            false => FREE.swap(null_mut(), Ordering::Acquire),
+        };
+        let (world, slow) = (NonNull::new(free)?, None);
+        if FAST_PATHS {
+            FREE.store(null_mut(), Ordering::Relaxed);
+        }
         Some(Taken { world, slow })
     }
 
     /// Takes the world where threads call in turn.
     #[inline]
     fn in_turn() -> Option<Taken> {
-        if CALLED.swap(true, Ordering::Acquire) {
+        if !FAST_PATHS {
             return None;
         }
-        let Some(world) = NonNull::new(IN_TURN.load(Ordering::Relaxed)) else {
-            CALLED.store(false, Ordering::Release);
-            return None;
-        };
+        let world = NonNull::new(IN_TURN.load(Ordering::Acquire))?;
         let slow = Some(SlowPath::InTurn);
-        Some(Taken { world, slow })
+        (!CALLED.swap(true, Ordering::Acquire)).then_some(Taken { world, slow })
     }
 
     /// Takes the world on the slow path, where that needs the lock by waiting for it. If it returns `None`, [`absent`]
@@ -180,7 +190,7 @@ impl Taken {
     #[cfg_attr(feature = "fast-paths", inline(always))]
     fn end(self) {
         match self.slow {
-            None => FREE.store(self.world.as_ptr(), Ordering::Relaxed),
+            None => FREE.store(self.world.as_ptr(), Ordering::Release),
             Some(slow) => slow.end(),
         }
     }
@@ -341,15 +351,14 @@ pub(crate) fn begin(world: World, threads: c_int) {
     // A child process is not part of the job: it would corrupt the queues of the rank, whose memory it shares.
     in_children(forked);
     phase::note(world.kernel.me().index(), world.kernel.peers(), threads);
-    home(threads).store(Box::into_raw(Box::new(world)), Ordering::Relaxed);
+    home(threads).store(Box::into_raw(Box::new(world)), Ordering::Release);
     phase::enter(Phase::Running);
 }
 
-/// Returns where the world is between calls at that level of thread support.
+/// Returns where the world is between calls at that level of thread support, if not in [`SHARED`].
 fn home(threads: c_int) -> &'static AtomicPtr<World> {
     match threads {
-        MPI_THREAD_MULTIPLE => &SHARED,
-        MPI_THREAD_SERIALIZED => &IN_TURN,
+        MPI_THREAD_SERIALIZED if FAST_PATHS => &IN_TURN,
         _ => &FREE,
     }
 }
@@ -367,19 +376,24 @@ pub(super) fn share() {
 #[cfg(any(feature = "progress-thread", test))]
 pub(super) fn unshare() {
     let world = SHARED.swap(null_mut(), Ordering::Relaxed);
-    home(phase::granted()).store(world, Ordering::Relaxed);
+    home(phase::granted()).store(world, Ordering::Release);
 }
 
 /// Ends the world and returns it. `None` if a call has it, or there is none.
 pub(crate) fn end() -> Option<Box<World>> {
     let _turn = lock::turn()?;
     check_not_lent().ok()?;
-    if CALLED.swap(true, Ordering::Acquire) {
+    // It stays set: a thread may have read the pointer just now.
+    if FAST_PATHS && CALLED.swap(true, Ordering::Acquire) {
         return None;
     }
-    let worlds = [&FREE, &IN_TURN, &SHARED].map(|home| home.swap(null_mut(), Ordering::Relaxed));
-    CALLED.store(false, Ordering::Release);
-    let world = worlds.into_iter().find(|world| !world.is_null())?;
+    let mut worlds = HOMES
+        .iter()
+        .map(|home| home.swap(null_mut(), Ordering::Relaxed));
+    let Some(world) = worlds.find(|world| !world.is_null()) else {
+        CALLED.store(false, Ordering::Release);
+        return None;
+    };
     phase::enter(Phase::After);
     // SAFETY: `begin` has made it from a box, and all pointers to it are cleared.
     Some(unsafe { Box::from_raw(world) })
@@ -390,7 +404,7 @@ pub(crate) fn end() -> Option<Box<World>> {
 extern "C" fn forked() {
     if phase() == Phase::Running {
         phase::enter(Phase::Forked);
-        for home in [&FREE, &IN_TURN, &SHARED] {
+        for home in HOMES {
             home.store(null_mut(), Ordering::Relaxed);
         }
         pombo_job::let_go();
@@ -438,16 +452,40 @@ impl World {
         self.kernel.channel_mut().memory()
     }
 
-    /// Runs a callback of the program that may call MPI: its calls take the world on the fast path, also where the lock
-    /// serialises calls, as this thread holds it.
+    /// Runs a callback of the program that may call MPI: its calls take the world as calls outside do, but without the lock,
+    /// which this thread holds where there is one. A call of another thread, which is an error, ends first.
     #[cold]
     #[inline(never)]
     pub(crate) fn lend<R>(&mut self, callback: impl FnOnce() -> R) -> R {
         LENT.fetch_add(1, Ordering::Relaxed);
-        FREE.store(self, Ordering::Relaxed);
-        let result = callback();
-        FREE.store(null_mut(), Ordering::Relaxed);
+        let result = match core::ptr::eq(home(phase::granted()), &FREE) {
+            true => self.lend_free(callback),
+            false => self.lend_in_turn(callback),
+        };
         LENT.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    fn lend_free<R>(&mut self, callback: impl FnOnce() -> R) -> R {
+        FREE.store(self, Ordering::Release);
+        let result = callback();
+        while FREE.swap(null_mut(), Ordering::Acquire).is_null() {
+            pthread::yield_now();
+        }
+        result
+    }
+
+    fn lend_in_turn<R>(&mut self, callback: impl FnOnce() -> R) -> R {
+        let before = IN_TURN.swap(self, Ordering::Release);
+        CALLED.store(false, Ordering::Release);
+        let result = callback();
+        while CALLED.swap(true, Ordering::Acquire) {
+            pthread::yield_now();
+        }
+        IN_TURN.store(before, Ordering::Relaxed);
+        if before.is_null() {
+            CALLED.store(false, Ordering::Release);
+        }
         result
     }
 

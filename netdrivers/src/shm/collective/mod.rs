@@ -301,10 +301,7 @@ impl BoardGroup<'_> {
         self.member.end_reading();
         match self.spin_for(rank) {
             true => self.member.begin_reading(rank),
-            false => {
-                self.member.credits.settle(false);
-                self.start_wait(Awaited::Payload(rank))?;
-            }
+            false => self.start_wait(Awaited::Payload(rank))?,
         }
         Ok(self.member.board.read(rank, at, f))
     }
@@ -325,6 +322,8 @@ impl BoardGroup<'_> {
         board.has(rank)
             || match self.spins {
                 Spins::None => false,
+                // After a yield, spins in the same round do not pay.
+                Spins::WhilePaying if self.waiting.is_some() => false,
                 Spins::WhilePaying => credits.spin(rank, || board.has(rank)),
                 Spins::Long => (0..BOARD_SPINS).any(|_| {
                     core::hint::spin_loop();
@@ -350,6 +349,7 @@ impl BoardGroup<'_> {
         {
             return Err(Unavailable::Skipped);
         }
+        self.member.credits.settle(false);
         self.member.awaited = awaited;
         *self.waiting = Some(Waiting::of(self.region));
         let epoch = self.segment.header().epoch.0.load(Ordering::Acquire);

@@ -1,14 +1,15 @@
 //! Whether a rank that shares its processor polls another member's board for a while before it yields.
 
-use crate::tuning::{FAR_LINE, SHARED_BOARD_SPIN};
+use crate::tuning::{FAR_LINE, FAST_PATHS, SHARED_BOARD_SPIN};
 use crate::wait;
 use alloc::boxed::Box;
 
-/// Spins in vain for which one that paid makes up: a yield and the next one take about as long as four spins.
+/// Spins in vain for which one that paid makes up. It saves two yields, the time of four spins, but ranks fall into step
+/// only if they go on for some operations.
 const GAIN: u8 = 8;
 /// The most credit.
 const MOST: u8 = 4 * GAIN;
-/// Waits without credit after which some spin again: ranks fall into step only if they go on for some operations.
+/// Waits without credit after which [`GAIN`] of them spin again.
 const RETRY: u8 = 255;
 
 /// What this rank knows about its waits for each member. A spin does not pay where the rank yields after all before the
@@ -29,6 +30,7 @@ struct SpinCredit {
 
 impl SpinCredits {
     pub(super) fn new(members: usize) -> Self {
+        let members = if FAST_PATHS { members } else { 0 };
         let of = (0..members).map(|_| SpinCredit {
             credit: GAIN,
             skipped: 0,
@@ -42,6 +44,9 @@ impl SpinCredits {
     #[cold]
     #[inline(never)]
     pub(super) fn spin(&mut self, rank: usize, is_there: impl Fn() -> bool) -> bool {
+        if !FAST_PATHS {
+            return false;
+        }
         let Some(credit) = self.of.get_mut(rank) else {
             return false;
         };
@@ -69,7 +74,7 @@ impl SpinCredits {
     /// Settles the spins of an operation that found what they looked for: they have paid if it ends without a yield.
     #[inline]
     pub(super) fn settle(&mut self, paid: bool) {
-        if self.found {
+        if FAST_PATHS && self.found {
             self.settle_found(paid);
         }
     }
@@ -104,7 +109,7 @@ impl SpinCredit {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "fast-paths"))]
 mod tests {
     use super::{GAIN, RETRY, SpinCredits};
     use core::cell::Cell;
