@@ -141,18 +141,17 @@ pub fn finalize() -> Result<(), CommError> {
             Ok(is_over.then_some(()))
         })
     })?;
-    if let Some(mut world) = world::end() {
-        #[cfg(feature = "diagnostics")]
-        report(&mut world);
-        world.kernel.channel_mut().leave();
-        if let Some(launcher) = &mut world.launcher {
-            launcher.finish();
-        }
-        // Without diagnostics its memory stays until the process ends: what gives it back is as long as a small program's
-        // other steps of an end together.
-        #[cfg(not(feature = "diagnostics"))]
-        core::mem::forget(world);
+    let mut world = world::end().ok_or_else(world::absent)?;
+    #[cfg(feature = "diagnostics")]
+    report(&mut world);
+    world.kernel.channel_mut().leave();
+    if let Some(launcher) = &mut world.launcher {
+        launcher.finish();
     }
+    // Without diagnostics its memory stays until the process ends: what gives it back is as long as a small program's
+    // other steps of an end together.
+    #[cfg(not(feature = "diagnostics"))]
+    core::mem::forget(world);
     Ok(())
 }
 

@@ -178,9 +178,10 @@ impl Taken {
     /// Runs a call on the world and releases it.
     #[cfg_attr(feature = "fast-paths", inline(always))]
     fn with<R>(mut self, call: impl FnOnce(&mut World) -> R) -> R {
-        // SAFETY: `begin` has made the world from a box, and `end` leaves it while a call has it. No other reference
-        // is used: until it is put back it is not free, or this thread holds the lock; and where a call lends the world
-        // to a callback (`World::lend`), this pointer comes from its reference, which it uses again only afterwards.
+        // SAFETY: `begin` has made the world from a box, and `end` leaves it while a call has it. No other reference is
+        // used: until it is put back it is not free, or marked as called, or this thread holds the lock; and where a call
+        // lends it to a callback (`World::lend`), this pointer comes from its reference, which it uses again only
+        // afterwards.
         let outcome = call(unsafe { self.world.as_mut() });
         self.end();
         outcome
@@ -469,7 +470,7 @@ impl World {
     fn lend_free<R>(&mut self, callback: impl FnOnce() -> R) -> R {
         FREE.store(self, Ordering::Release);
         let result = callback();
-        while FREE.swap(null_mut(), Ordering::Acquire).is_null() {
+        while FREE.swap(null_mut(), Ordering::Acquire).is_null() && phase() == Phase::Running {
             pthread::yield_now();
         }
         result
@@ -479,9 +480,14 @@ impl World {
         let before = IN_TURN.swap(self, Ordering::Release);
         CALLED.store(false, Ordering::Release);
         let result = callback();
-        while CALLED.swap(true, Ordering::Acquire) {
+        while CALLED.swap(true, Ordering::Acquire) && phase() == Phase::Running {
             pthread::yield_now();
         }
+        // A child that the callback has forked has no world.
+        let before = match phase() {
+            Phase::Running => before,
+            _ => null_mut(),
+        };
         IN_TURN.store(before, Ordering::Relaxed);
         if before.is_null() {
             CALLED.store(false, Ordering::Release);
