@@ -83,7 +83,7 @@ pub const TICKS_SAMPLE: u64 = 20_000;
 /// from one processor to another.
 pub const BOARD_SPINS: u32 = 200;
 /// Time for which a rank that shares its processor polls a board before it yields, where that pays: shorter than a yield. By
-/// turns, barriers, allreduce and allgather of 8 bytes on 4 ranks of 2 cores took 0.81, 0.80 and 0.83 of the time with it at
+/// turns, barriers, allreduce and allgather of 8 bytes on 4 ranks of 2 cores took 0.82, 0.84 and 0.79 of the time with it at
 /// 30 ns from core to core.
 pub const SHARED_BOARD_SPIN: u64 = 300;
 /// The longest sleep at a socket: a waker may die, or have no descriptor left, after it has marked the event count

@@ -176,14 +176,17 @@ fn a_callback_is_its_threads() {
     });
 }
 
+/// Counts a call; returns how many there were before it.
+fn count(world: &mut World) -> Result<u64, CommError> {
+    let before = world.sent.0;
+    // If calls did not exclude each other, another thread would enter here.
+    core::hint::spin_loop();
+    world.sent.0 = before + 1;
+    Ok(before)
+}
+
 /// Checks that a thread either has the world alone or is refused by name, also while a callback may call.
 fn threads_at_once_are_refused() {
-    let count = |world: &mut World| {
-        let before = world.sent.0;
-        core::hint::spin_loop();
-        world.sent.0 = before + 1;
-        Ok(before)
-    };
     let before = world::with(count).expect("a turn");
     let counted = || {
         let calls = (0..5_000).map(|_| world::with(count));
@@ -211,13 +214,6 @@ fn threads_at_once_are_refused() {
 /// Checks that every thread gets the world through the lock, one at a time.
 fn threads_take_turns() {
     const TURNS: u64 = 5_000;
-    let count = |world: &mut World| {
-        let before = world.sent.0;
-        // Without the lock another thread would enter during this loop.
-        core::hint::spin_loop();
-        world.sent.0 = before + 1;
-        Ok(before)
-    };
     let before = world::with(count).expect("a turn");
     thread::scope(|scope| {
         for _ in 0..4 {

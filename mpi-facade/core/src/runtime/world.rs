@@ -99,7 +99,7 @@ static FREE: AtomicPtr<World> = AtomicPtr::new(null_mut());
 /// The world where threads call in turn (`MPI_THREAD_SERIALIZED`): it belongs to the call that has set [`CALLED`], so of
 /// two calls at once one fails by name. Else null.
 static IN_TURN: AtomicPtr<World> = AtomicPtr::new(null_mut());
-/// Whether a call has the world in [`IN_TURN`], or it has ended.
+/// Whether a call has the world in [`IN_TURN`]. It stays set when the world has ended.
 static CALLED: AtomicBool = AtomicBool::new(false);
 /// The world where the lock serialises calls: it belongs to the holder of the lock. Else null. It changes only between
 /// calls.
@@ -119,9 +119,9 @@ struct Taken {
 
 /// How a call took the world that was not in [`FREE`].
 enum SlowPath {
-    /// From [`IN_TURN`].
+    /// The call has set [`CALLED`].
     InTurn,
-    /// With the lock.
+    /// The call holds the lock.
     Locked(Turn),
 }
 

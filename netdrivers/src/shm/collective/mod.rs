@@ -68,11 +68,11 @@ pub struct BoardGroup<'a> {
 /// How long this rank polls a board before it does something else.
 #[derive(Clone, Copy)]
 enum Spins {
-    /// It looks once.
+    /// The rank looks once, as its caller wants to do something else.
     None,
-    /// As long as it pays: other ranks wait for the same processor.
+    /// The rank polls as long as that pays: others wait for the same processor, or a quota is less than their processors.
     WhilePaying,
-    /// The processor is its own.
+    /// The rank polls long, as it has a processor of its own.
     Long,
 }
 
@@ -156,8 +156,7 @@ impl Shm {
             region: region as u8,
             spins: match self.wait_policy.spins() {
                 true => Spins::Long,
-                false if FAST_PATHS => Spins::WhilePaying,
-                false => Spins::None,
+                false => Spins::WhilePaying,
             },
         })
     }

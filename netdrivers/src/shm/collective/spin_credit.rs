@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 /// Spins in vain for which one that paid makes up. It saves two yields, the time of four spins, but ranks fall into step
 /// only if they go on for some operations.
 const GAIN: u8 = 8;
-/// The most credit.
+/// Credit is at most this, so that a rank soon notices that spins do not pay any more.
 const MOST: u8 = 4 * GAIN;
 /// Waits without credit after which [`GAIN`] of them spin again.
 const RETRY: u8 = 255;
@@ -30,6 +30,7 @@ struct SpinCredit {
 
 impl SpinCredits {
     pub(super) fn new(members: usize) -> Self {
+        // Builds without fast paths never spin.
         let members = if FAST_PATHS { members } else { 0 };
         let of = (0..members).map(|_| SpinCredit {
             credit: GAIN,
