@@ -220,10 +220,7 @@ fn what_it_was_not_linked_for_is_refused_by_name() {
             &[("POMBO_RANK", "0"), ("POMBO_SIZE", "2")],
             "POMBO_SIZE is above 1 without POMBO_SHM_FD",
         ),
-        (
-            &[("SLURM_STEP_NUM_TASKS", "2")],
-            "srun started this process without PMI-1",
-        ),
+        (&[("SLURM_STEP_NUM_TASKS", "2")], "srun started it"),
         (&[("POMBO_RANK", "first")], "is no number"),
         (
             &[

@@ -14,9 +14,14 @@ impl Extensions {
     /// Returns the value of that type, made on first use. Not inlined: many calls contain it.
     #[inline(never)]
     pub(crate) fn get<T: Any + Default>(&mut self) -> &mut T {
+        self.get_or(T::default)
+    }
+
+    /// The same of a type without a default.
+    pub(crate) fn get_or<T: Any>(&mut self, make: impl Fn() -> T) -> &mut T {
         let wanted = TypeId::of::<T>();
         if self.0.first().is_none_or(|&(first, _)| first != wanted) {
-            self.move_to_front(wanted, || Box::<T>::default());
+            self.move_to_front(wanted, &|| Box::new(make()));
         }
         match self.0.first_mut().map(|(_, part)| part.downcast_mut()) {
             Some(Some(part)) => part,
@@ -25,7 +30,7 @@ impl Extensions {
     }
 
     #[inline(never)]
-    fn move_to_front(&mut self, wanted: TypeId, make: fn() -> Box<dyn Any>) {
+    fn move_to_front(&mut self, wanted: TypeId, make: &dyn Fn() -> Box<dyn Any>) {
         let place = self.0.iter().position(|&(own, _)| own == wanted);
         let place = place.unwrap_or_else(|| {
             self.0.push((wanted, make()));

@@ -19,8 +19,6 @@ use alloc::boxed::Box;
 use core::ffi::c_int;
 #[cfg(feature = "diagnostics")]
 use pombo_job::Traffic;
-#[cfg(feature = "diagnostics")]
-use pombo_job::environment::variable;
 use pombo_job::log::{self, LogLine};
 #[cfg(feature = "diagnostics")]
 use pombo_job::settings::STATS_FILE;
@@ -73,7 +71,7 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
 /// Reads the limits of the kernel. Refuses places for processes that join later.
 fn read_limits(limits: &mut Limits) -> Result<(), Box<JobError>> {
     if spare_places() > 0 {
-        let must = "0 in an MPI program, whose world cannot grow: start the job without --spare";
+        let must = "0 in an MPI program, whose world cannot grow: start without --spare";
         return Err(SPARE.must_be(must));
     }
     limits.credit = Some(settings::UNEXPECTED_CREDIT.number()? as u32);
@@ -167,7 +165,7 @@ fn flush_buffers() -> Result<(), CommError> {
 /// `POMBO_STATS_FILE` names.
 #[cfg(feature = "diagnostics")]
 fn report(world: &mut World) {
-    let Some(path) = variable(STATS_FILE.name) else {
+    let Some(path) = world.objects.environment.get(STATS_FILE.name) else {
         return;
     };
     let (rank, (messages, bytes)) = (world.kernel.me(), world.sent);

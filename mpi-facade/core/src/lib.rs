@@ -8,7 +8,7 @@
 //! | --- | --- | --- |
 //! | 3, 4: point-to-point | buffered compound exchange matched p2p packed_message partitioned persistent request request_some request_status status test_backoff | 3152 |
 //! | 5: datatypes | datatype user_buffer | 2676 |
-//! | 6: collectives | collective op world_barrier | 7220 |
+//! | 6: collectives | collective op world_barrier | 7240 |
 //! | 7: groups, communicators | attribute comm group hosts | 1646 |
 //! | 8: topologies | topology | 575 |
 //! | 9, 11: errors, start and end | any_source_failure errhandler error error_codes exit init settings stall_recovery | 1520 |

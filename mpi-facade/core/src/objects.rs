@@ -6,6 +6,7 @@ use crate::datatype::Datatypes;
 use crate::extensions::Extensions;
 use crate::op::UserOperations;
 use crate::runtime::world::CommError;
+use pombo_job::environment::EnvironmentCopy;
 
 /// The objects of this process. Calls get them with the world or, inside a callback, from the call around it.
 pub(crate) struct Objects {
@@ -19,6 +20,8 @@ pub(crate) struct Objects {
     pub(crate) delete_attributes: Option<fn(Comm) -> Result<(), CommError>>,
     /// Flushes the buffers of buffered sends, once the program has attached one; `MPI_Finalize` calls it.
     pub(crate) flush_buffers: Option<fn() -> Result<(), CommError>>,
+    /// The environment as it was when this process joined the job.
+    pub(crate) environment: EnvironmentCopy,
     /// Objects of parts of MPI, by type.
     pub(crate) extensions: Extensions,
 }
@@ -31,6 +34,7 @@ impl Objects {
             operations: UserOperations::default(),
             delete_attributes: None,
             flush_buffers: None,
+            environment: EnvironmentCopy::of_now(),
             extensions: Extensions::default(),
         }
     }

@@ -43,8 +43,8 @@ fn warn(world: &mut World) {
     }
     let mut line = LogLine::new();
     line.put("pombo: rank ").put_number(world.kernel.me().0).put(
-        " waits in a send until its receive is posted: all POMBO_SEND_BUFFER_BYTES are taken by short messages that \
-         nobody has received yet",
+        " waits in a send until its receive is posted: all POMBO_SEND_BUFFER_BYTES hold short messages that \
+         nobody has received",
     );
     log::error(&line);
 }

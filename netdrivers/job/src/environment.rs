@@ -3,8 +3,9 @@
 use crate::bootstrap::JobError;
 #[cfg(feature = "launchers")]
 use crate::settings::Values;
-use crate::settings::whole as number_in;
+use crate::settings::{Variable, whole as number_in};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::ffi::{CStr, c_char};
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -39,28 +40,69 @@ pub fn variable(name: &CStr) -> Option<&'static CStr> {
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
+/// A copy of the variables `POMBO_*`, made when the process joins a job: while it is in the job, the threads of its program
+/// may change the environment, so nothing else is read then.
+pub struct EnvironmentCopy(Vec<u8>);
+
+impl EnvironmentCopy {
+    /// Copies the variables of now.
+    pub fn of_now() -> Self {
+        let mut copy = Vec::new();
+        for line in lines().map(CStr::to_bytes_with_nul) {
+            if line.starts_with(b"POMBO_") {
+                copy.extend_from_slice(line);
+            }
+        }
+        EnvironmentCopy(copy)
+    }
+
+    /// Returns the value of a variable that was set.
+    pub fn get(&self, name: &CStr) -> Option<&CStr> {
+        let mut lines = self.0.split_inclusive(|byte| *byte == 0);
+        let value = lines.find_map(|line| {
+            let rest = line.strip_prefix(name.to_bytes())?;
+            rest.strip_prefix(b"=")
+        })?;
+        CStr::from_bytes_with_nul(value).ok()
+    }
+
+    /// Returns the value of a variable that was set, if it is valid UTF-8.
+    pub fn text(&self, name: &CStr) -> Option<&str> {
+        self.get(name)?.to_str().ok()
+    }
+
+    /// Returns the number in the value, or in the default; 0 where the value is invalid.
+    pub fn number(&self, variable: &Variable) -> usize {
+        variable.number_in(self.get(variable.name)).unwrap_or(0)
+    }
+}
+
 /// Iterates over names and values of this process's environment; entries without a name, or whose name is not UTF-8,
 /// are skipped.
 pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static CStr)> {
+    lines().filter_map(|line| {
+        let bytes = line.to_bytes_with_nul();
+        let at = bytes.iter().position(|byte| *byte == b'=')?;
+        let name = core::str::from_utf8(bytes.get(..at)?).ok()?;
+        let value = CStr::from_bytes_with_nul(bytes.get(at + 1..)?).ok()?;
+        Some((name, value))
+    })
+}
+
+/// Iterates over the entries of this process's environment.
+fn lines() -> impl Iterator<Item = &'static CStr> {
     unsafe extern "C" {
         static environ: *const *const c_char;
     }
     // SAFETY: nobody changes the environment while the process starts; the list may be null.
     let mut entry = unsafe { environ };
-    let lines = core::iter::from_fn(move || {
+    core::iter::from_fn(move || {
         // SAFETY: the list ends with a null pointer, behind which nothing is read.
         let line = unsafe { entry.as_ref() }.filter(|line| !line.is_null())?;
         // SAFETY: there is another entry behind one that is not null.
         entry = unsafe { entry.add(1) };
         // SAFETY: every entry is a string of C that stays where it is while the process starts.
         Some(unsafe { CStr::from_ptr(*line) })
-    });
-    lines.filter_map(|line| {
-        let bytes = line.to_bytes_with_nul();
-        let at = bytes.iter().position(|byte| *byte == b'=')?;
-        let name = core::str::from_utf8(bytes.get(..at)?).ok()?;
-        let value = CStr::from_bytes_with_nul(bytes.get(at + 1..)?).ok()?;
-        Some((name, value))
     })
 }
 

@@ -91,12 +91,6 @@ impl Key {
 /// The sites of the job's ranks, as `POMBO_SITES` lists them.
 struct SiteList(Option<Vec<u32>>);
 
-impl Default for SiteList {
-    fn default() -> Self {
-        SiteList(SITES.text().and_then(parse_sites))
-    }
-}
-
 /// Parses a list of sites.
 pub(crate) fn parse_sites(text: &str) -> Option<Vec<u32>> {
     fields(text, b',')
@@ -162,7 +156,9 @@ impl Call<'_> {
     fn sites(&mut self) -> Result<Vec<u32>, Error> {
         let ranks = self.position.ranks;
         let peers = self.record()?.peers.clone();
-        let listed: &SiteList = self.world.objects.extensions.get();
+        let objects = &mut self.world.objects;
+        let sites = || objects.environment.text(SITES.name).and_then(parse_sites);
+        let listed = objects.extensions.get_or(|| SiteList(sites()));
         if let Some((list, last)) = listed
             .0
             .as_ref()

@@ -7,7 +7,7 @@ use super::requests;
 use super::schedule::Position;
 use super::scratch::Pool;
 use super::segmentation::blocks;
-use super::selection::{Conditions, Selector};
+use super::selection::{Conditions, Selector, selector};
 use super::{Algorithm, Operation as Kind, enter_multicast};
 use crate::comm::{Boards, CommRecord, Multicast};
 use crate::constants::{Comm, Request};
@@ -471,7 +471,7 @@ impl<'w> Call<'w> {
 
     /// Returns the selector of algorithms.
     pub(super) fn selector(&mut self) -> &Selector {
-        self.world.objects.extensions.get()
+        selector(&mut self.world.objects)
     }
 
     pub(super) fn record(&mut self) -> Result<&mut CommRecord, Error> {

@@ -4,10 +4,11 @@
 use super::algorithm::{Algorithm, Operation, Rule, Selection, TABLE};
 use super::message_times::MessageTimes;
 use super::predicted::predict;
+use crate::objects::Objects;
 use core::cell::Cell;
 use core::ffi::CStr;
 use pombo_collective::model::{Hold, Network};
-use pombo_job::environment;
+use pombo_job::environment::EnvironmentCopy;
 use pombo_job::process::processors;
 use pombo_job::settings::{LOCAL_CORES, NET, whole};
 use pombo_kernel::text::fields;
@@ -91,11 +92,13 @@ const TIMES: &CStr = c"POMBO_NETWORK_TIMES";
 /// The times that the library was built with; the start of the job checks them.
 pub(crate) const BUILT_IN_TIMES: Option<&str> = option_env!("POMBO_NETWORK_TIMES");
 
-/// Reads the environment. Values that name no algorithm were refused at the start of the job.
-impl Default for Selector {
-    fn default() -> Self {
-        Selector::of_environment(cores(), None, NET.text().unwrap_or(NET.default))
-    }
+/// Returns the selector of this process. Values that name no algorithm were refused at the start of the job.
+pub(super) fn selector(objects: &mut Objects) -> &Selector {
+    let environment = &objects.environment;
+    objects.extensions.get_or(|| {
+        let net = environment.text(NET.name).unwrap_or(NET.default);
+        Selector::of_environment(environment, cores(environment), None, net)
+    })
 }
 
 impl Selector {
@@ -117,14 +120,19 @@ impl Selector {
     }
 
     /// Creates the selector for the requests of the environment, and its times of messages where none are given.
-    pub fn of_environment(cores: usize, times: Option<&str>, net: &str) -> Selector {
+    pub fn of_environment(
+        environment: &EnvironmentCopy,
+        cores: usize,
+        times: Option<&str>,
+        net: &str,
+    ) -> Selector {
         let wanted = |place: usize| {
             let choice: &Selection = &TABLE[place];
-            environment::text(choice.variable).and_then(|name| choice.find(name).ok())
+            environment
+                .text(choice.variable)
+                .and_then(|name| choice.find(name).ok())
         };
-        let times = times
-            .or_else(|| environment::text(TIMES))
-            .or(BUILT_IN_TIMES);
+        let times = times.or_else(|| environment.text(TIMES)).or(BUILT_IN_TIMES);
         Selector::new(
             core::array::from_fn(wanted),
             cores,
@@ -258,8 +266,10 @@ impl Selector {
 
 /// Returns the processors that the ranks of this machine share, as the launcher passes them, else all of the machine:
 /// the same number for every rank, whatever its own affinity.
-fn cores() -> usize {
-    let told = LOCAL_CORES.text().and_then(|cores| whole(cores.as_bytes()));
+fn cores(environment: &EnvironmentCopy) -> usize {
+    let told = environment
+        .get(LOCAL_CORES.name)
+        .and_then(|cores| whole(cores.to_bytes()));
     told.filter(|&cores| cores > 0).unwrap_or_else(processors)
 }
 

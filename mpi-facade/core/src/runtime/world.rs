@@ -323,7 +323,7 @@ pub(crate) fn check_not_lent() -> Result<(), CommError> {
         _ => Err(Error::Argument {
             class: Class::Other,
             name: "MPI_Finalize",
-            must: "called after the callback has returned, as another call of MPI waits for it",
+            must: "called after the callback: another call of MPI waits for it",
         }
         .into()),
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
+use pombo_job::environment::EnvironmentCopy;
 use pombo_mpi::collective::{
     Algorithm, Conditions, Decision, Operation, Reason, Selection, Selector, TABLE,
 };
@@ -109,7 +110,12 @@ pub(super) fn explain(name: &str, options: &Options) -> Result<(String, Value), 
         ..Conditions::default()
     };
     let times = options.times()?;
-    let selector = Selector::of_environment(allowed_cores().len(), times.as_deref(), net);
+    let selector = Selector::of_environment(
+        &EnvironmentCopy::of_now(),
+        allowed_cores().len(),
+        times.as_deref(),
+        net,
+    );
     let decision = selector.decide(choice.operation, bytes, conditions);
     let candidates = choice.allowed.iter().map(|&algorithm| Candidate {
         algorithm,

@@ -182,7 +182,7 @@ pub(super) const ONE_HOST: [&str; 2] = [
 
 /// What [`JobError::ForeignLauncher`] says around the launcher to use.
 const FOREIGN: [&str; 2] = [
-    ", so several ranks cannot find each other: use ",
+    " without PMI-1, so several ranks cannot find each other: use ",
     "; POMBO_RANK=0 and POMBO_SIZE=1 make each a world of its own",
 ];
 

@@ -117,7 +117,7 @@ fn refuse_hosts() -> Result<(), Refusal> {
         Some(net) if ![&b"auto"[..], b"shm"].contains(&net) => "POMBO_NET names a network",
         _ if variable(FAKE_HOST.name).is_some() => "POMBO_FAKE_HOST names a host",
         _ if whole(SPARE.name)?.is_some_and(|places| places > 0) => {
-            "POMBO_SPARE keeps places for processes that join it"
+            "POMBO_SPARE keeps places for others"
         }
         _ if variable(JOB.name).is_some() && variable(SHM_FD.name).is_none() => {
             "POMBO_JOB names ranks that no launcher started"

@@ -15,27 +15,32 @@ pub(super) struct UnsupportedLauncher {
     /// What it has done.
     by: &'static str,
     /// The launcher to use instead.
+    #[cfg(feature = "launchers")]
     instead: &'static str,
 }
 
+#[cfg(feature = "launchers")]
 const SUPPORTED_LAUNCHERS: &str = "pombo run, or the mpiexec of MPICH";
 
 /// Slurm's variable. A batch script and a shell in an allocation have no step: programs that they start are alone.
 const SLURM: UnsupportedLauncher = UnsupportedLauncher {
     variable: c"SLURM_STEP_NUM_TASKS",
-    by: "srun started this process without PMI-1",
+    by: "srun started it",
+    #[cfg(feature = "launchers")]
     instead: "srun --mpi=pmi2",
 };
 
 const OPEN_MPI: UnsupportedLauncher = UnsupportedLauncher {
     variable: c"OMPI_COMM_WORLD_SIZE",
-    by: "the launcher of Open MPI started this process without PMI-1",
+    by: "the launcher of Open MPI started it",
+    #[cfg(feature = "launchers")]
     instead: SUPPORTED_LAUNCHERS,
 };
 
 const PMI: UnsupportedLauncher = UnsupportedLauncher {
     variable: c"PMI_SIZE",
-    by: "a launcher that gives no PMI_FD or PMI_PORT started this process without PMI-1",
+    by: "a launcher that gives no PMI_FD or PMI_PORT started it",
+    #[cfg(feature = "launchers")]
     instead: SUPPORTED_LAUNCHERS,
 };
 
@@ -56,11 +61,8 @@ impl UnsupportedLauncher {
 pub(super) struct Found {
     /// What it has done.
     pub(super) by: &'static str,
-    /// The launcher to use instead.
-    #[cfg_attr(
-        not(feature = "launchers"),
-        expect(dead_code, reason = "such a program has one to use")
-    )]
+    /// The launcher to use instead; a program for one host has one to use.
+    #[cfg(feature = "launchers")]
     pub(super) instead: &'static str,
 }
 
@@ -78,10 +80,12 @@ pub(super) fn refuse() -> Result<(), Box<JobError>> {
 #[cold]
 pub(super) fn find() -> Option<Found> {
     let several = |launcher: &&UnsupportedLauncher| launcher.ranks().is_some_and(|ranks| ranks > 1);
-    if let Some(UnsupportedLauncher { by, instead, .. }) =
-        [SLURM, OPEN_MPI, PMI].iter().find(several)
-    {
-        return Some(Found { by, instead });
+    if let Some(launcher) = [SLURM, OPEN_MPI, PMI].iter().find(several) {
+        return Some(Found {
+            by: launcher.by,
+            #[cfg(feature = "launchers")]
+            instead: launcher.instead,
+        });
     }
     let is_set = |name: &CStr| variable(name).is_some();
     let alone = OPEN_MPI.ranks().or_else(|| match is_set(PRRTE) {
@@ -89,7 +93,8 @@ pub(super) fn find() -> Option<Found> {
         false => SLURM.ranks(),
     });
     let found = Found {
-        by: "a launcher that speaks PMIx (PRRTE's prterun, Open MPI) started this process without PMI-1",
+        by: "a launcher that speaks PMIx (PRRTE's prterun, Open MPI) started it",
+        #[cfg(feature = "launchers")]
         instead: SUPPORTED_LAUNCHERS,
     };
     (PMIX.into_iter().any(is_set) && alone.is_none()).then_some(found)

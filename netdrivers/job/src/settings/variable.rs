@@ -58,11 +58,15 @@ impl Variable {
 
     /// Returns the number in the value, or its default.
     pub fn number(&self) -> Result<usize, Box<JobError>> {
-        let (least, most) = self.values.range;
         let value = environment::variable(self.name);
+        self.number_in(value).ok_or_else(|| self.wrong())
+    }
+
+    /// Returns the number in that value, or in the default if there is none.
+    pub(crate) fn number_in(&self, value: Option<&CStr>) -> Option<usize> {
+        let (least, most) = self.values.range;
         whole(value.map_or(self.default.as_bytes(), CStr::to_bytes))
             .filter(|number| (least..=most).contains(number))
-            .ok_or_else(|| self.wrong())
     }
 
     /// Returns the error of an invalid value.

@@ -1,6 +1,5 @@
 //! The latencies of one rank's links: when each is probed, and what the replies say. Only `tree` uses it.
 
-use crate::settings::ADAPTIVE_THRESHOLD;
 use alloc::vec;
 use alloc::vec::Vec;
 use pombo_collective::adaptive::{Forecaster, LinkMonitor, Monitor, Probe, ProbeReply, Threshold};
@@ -25,8 +24,7 @@ struct Timing {
 }
 
 impl Links {
-    pub(super) fn new(count: usize) -> Self {
-        let percent = ADAPTIVE_THRESHOLD.number().unwrap_or(0) as u32;
+    pub(super) fn new(count: usize, percent: u32) -> Self {
         let threshold = Threshold {
             percent,
             hysteresis: percent / 4,

@@ -80,9 +80,11 @@ fn join(call: &mut Call<'_>) -> Result<u32, Error> {
     let calls =
         [Operation::Bcast, Operation::Reduce].map(|kind| record.calls_by_kind[kind as usize]);
     let calls = calls.into_iter().map(u64::from).sum();
-    let trees: &mut Trees = call.world.objects.extensions.get();
+    let objects = &mut call.world.objects;
+    let trees: &mut Trees = objects.extensions.get();
     let first = trees.is_empty();
-    let tree = trees.of(context, || CommTree::new(context, own, &peers, calls));
+    let make = || CommTree::new(context, own, &peers, calls, &objects.environment);
+    let tree = trees.of(context, make);
     tree.begin_call(calls);
     if first {
         call.world.register(tree::progress);

@@ -8,11 +8,12 @@ use super::frames::{Frames, Kind, read};
 use super::links::Links;
 use crate::error::Error;
 use crate::runtime::world::World;
-use crate::settings::ADAPTIVE_EVERY;
+use crate::settings::{ADAPTIVE_EVERY, ADAPTIVE_THRESHOLD};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::mem::take;
 use pombo_collective::adaptive::{EdgeState, Link, Message, Probe, Process};
+use pombo_job::environment::EnvironmentCopy;
 use pombo_job::log;
 use pombo_job::settings::VERBOSE;
 use pombo_job::text;
@@ -98,14 +99,23 @@ impl Trees {
 }
 
 impl CommTree {
-    pub(super) fn new(context: u32, own: usize, peers: &Rc<[Peer]>, calls: u64) -> Self {
-        let every = ADAPTIVE_EVERY.number().unwrap_or(0) as u64;
+    pub(super) fn new(
+        context: u32,
+        own: usize,
+        peers: &Rc<[Peer]>,
+        calls: u64,
+        environment: &EnvironmentCopy,
+    ) -> Self {
+        let every = environment.number(ADAPTIVE_EVERY) as u64;
         CommTree {
             context,
             own,
             peers: peers.clone(),
             frames: Frames::new(context),
-            links: Links::new(peers.len() - 1),
+            links: Links::new(
+                peers.len() - 1,
+                environment.number(ADAPTIVE_THRESHOLD) as u32,
+            ),
             calls,
             rounds: calls.saturating_sub(1).checked_div(every).unwrap_or(0),
             every,

@@ -7,7 +7,7 @@ use crate::collective::layout::Layout;
 use crate::collective::operation::PreparedOperation;
 use crate::collective::prepare::Call;
 use crate::collective::schedule::Steps;
-use crate::collective::selection::Selector;
+use crate::collective::selection::selector;
 use crate::comm::Multicast;
 use crate::constants::Comm;
 use crate::datatype::Shape;
@@ -107,7 +107,7 @@ fn adopt(world: &mut World, comm: Comm, all: bool) -> Result<(), CommError> {
 /// Returns the number of ranks, and this rank's socket if it has one; `None` where no rank needs one.
 fn open_socket(world: &mut World) -> Option<(usize, Option<MulticastSocket>)> {
     let ranks = world.kernel.peers();
-    let wanted = world.objects.extensions.get::<Selector>().wants_multicast();
+    let wanted = selector(&mut world.objects).wants_multicast();
     if world.hosts.is_single() || ranks > RANKS || !wanted {
         return None;
     }
