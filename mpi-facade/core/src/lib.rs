@@ -13,7 +13,7 @@
 //! | 8: topologies | topology | 575 |
 //! | 9, 11: errors, start and end | any_source_failure errhandler error error_codes exit init settings stall_recovery | 1520 |
 //! | 10, 13, 20: info, generalized requests, binary interface | abi_info generalized info | 460 |
-//! | of no chapter | c_arguments constants explanation extensions handle_table kernel lib message_header no_explanation objects runtime | 2060 |
+//! | of no chapter | c_arguments constants explanation extensions handle_table kernel lib message_header no_explanation objects runtime | 2070 |
 #![no_std]
 
 extern crate alloc;
