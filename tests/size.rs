@@ -220,7 +220,10 @@ fn what_it_was_not_linked_for_is_refused_by_name() {
             &[("POMBO_RANK", "0"), ("POMBO_SIZE", "2")],
             "POMBO_SIZE is above 1 without POMBO_SHM_FD",
         ),
-        (&[("SLURM_STEP_NUM_TASKS", "2")], "srun started it"),
+        (
+            &[("SLURM_STEP_NUM_TASKS", "2")],
+            "a launcher of other software started it",
+        ),
         (&[("POMBO_RANK", "first")], "is no number"),
         (
             &[
@@ -230,7 +233,10 @@ fn what_it_was_not_linked_for_is_refused_by_name() {
             ],
             "the launcher's descriptor is closed",
         ),
-        (&[("PMIX_RANK", "0")], "a launcher that speaks PMIx"),
+        (
+            &[("PMIX_RANK", "0")],
+            "a launcher of other software started it",
+        ),
     ] {
         for composition in ["basic", "point-to-point"] {
             let mut command = Command::new(directory.join(composition));

@@ -86,6 +86,8 @@ pub const BOARD_SPINS: u32 = 200;
 /// turns, barriers, allreduce and allgather of 8 bytes on 4 ranks of 2 cores took 0.82, 0.84 and 0.79 of the time with it at
 /// 30 ns from core to core.
 pub const SHARED_BOARD_SPIN: u64 = 300;
+/// Time in seconds for which a process that ends by an error writes out what its program has printed.
+pub const FLUSH_SECONDS: u32 = 2;
 /// The longest sleep at a socket: a waker may die, or have no descriptor left, after it has marked the event count
 /// awake.
 pub const MAX_SOCKET_SLEEP: Duration = Duration::from_millis(100);

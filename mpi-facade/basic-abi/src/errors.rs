@@ -1,6 +1,6 @@
 //! Errors, and the end of the program that each of them is.
 
-use crate::world::first_lost;
+use crate::world::{first_lost, world};
 use core::ffi::c_int;
 use pombo_basic::Error;
 use pombo_job::log::{self, LogLine};
@@ -75,8 +75,9 @@ impl From<Error> for FatalError {
 /// Begins a line about this rank.
 pub(crate) fn line() -> LogLine {
     let mut line = LogLine::new();
-    line.put("pombo: rank ")
-        .put_number(pombo_job::rank() as i64);
+    // Threads of the program may change the environment once the rank has joined.
+    let rank = world().map_or_else(|_| pombo_job::rank(), |world| world.rank());
+    line.put("pombo: rank ").put_number(rank as i64);
     line
 }
 
@@ -96,7 +97,8 @@ pub(crate) fn end(function: &str, error: FatalError) -> ! {
 
 /// Ends this process with what the program has printed written out; the launcher ends the others.
 pub(crate) fn exit(code: c_int) -> ! {
-    process::flush_streams();
     // An exit status is one byte; a failure must not look like success.
-    process::exit(if code & 0xff == 0 { 1 } else { code })
+    let status = if code & 0xff == 0 { 1 } else { code };
+    process::flush_streams(status);
+    process::exit(status)
 }

@@ -28,7 +28,7 @@ pub fn abort(comm: Comm, code: c_int) -> ! {
 pub fn exit(code: c_int) -> ! {
     // An exit status is one byte; a failure must not look like success.
     let status = if code & 0xff == 0 { 1 } else { code };
-    process::flush_streams();
+    process::flush_streams(status);
     world::if_free(|world| {
         if let Some(launcher) = &mut world.launcher {
             launcher.abort(status);

@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use core::ffi::c_int;
 use list::InfoList;
 use pombo_job::Text;
+use pombo_job::environment::EnvironmentCopy;
 use pombo_job::process::with_command_line;
 pub use pombo_job::process::with_host_name;
 
@@ -169,13 +170,13 @@ const COMM_HINTS: [&[u8]; 5] = [
 ];
 
 /// Returns those keys of an optional argument that are hints for a communicator; others are ignored.
-pub(crate) fn hints(info: Info) -> Result<InfoList, Error> {
+pub(crate) fn hints(info: Info, environment: &EnvironmentCopy) -> Result<InfoList, Error> {
     let mut hints = InfoList::default();
     if info != MPI_INFO_NULL {
         read(info, |list| {
             let known = |&(key, value): &(&[u8], &[u8])| {
                 COMM_HINTS.contains(&key) && [&b"true"[..], b"false"].contains(&value)
-                    || is_hint(key, value)
+                    || is_hint(key, value, environment)
             };
             for (key, value) in list.iter().filter(known) {
                 hints.set(key, value);

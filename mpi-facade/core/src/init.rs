@@ -19,6 +19,8 @@ use alloc::boxed::Box;
 use core::ffi::c_int;
 #[cfg(feature = "diagnostics")]
 use pombo_job::Traffic;
+#[cfg(feature = "launchers")]
+use pombo_job::closed_streams::ClosedStreams;
 use pombo_job::log::{self, LogLine};
 #[cfg(feature = "diagnostics")]
 use pombo_job::settings::STATS_FILE;
@@ -45,6 +47,8 @@ pub fn init(required: c_int) -> Result<c_int, CommError> {
         }
         .into());
     }
+    #[cfg(feature = "launchers")]
+    let _closed = ClosedStreams::take();
     let mut limits = Limits::default();
     let checked = checked_settings().and_then(|()| read_limits(&mut limits));
     let Joined {

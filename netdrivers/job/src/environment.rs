@@ -71,6 +71,11 @@ impl EnvironmentCopy {
         self.get(name)?.to_str().ok()
     }
 
+    /// Returns whether a variable of the values 0 and 1 is 1.
+    pub fn is_on(&self, variable: &Variable) -> bool {
+        self.text(variable.name).unwrap_or(variable.default) == "1"
+    }
+
     /// Returns the number in the value, or in the default; 0 where the value is invalid.
     pub fn number(&self, variable: &Variable) -> usize {
         variable.number_in(self.get(variable.name)).unwrap_or(0)

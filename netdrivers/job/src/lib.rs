@@ -82,6 +82,8 @@ extern crate alloc;
 
 mod bootstrap;
 pub mod call_site;
+#[cfg(feature = "launchers")]
+pub mod closed_streams;
 mod enter_leave;
 pub mod environment;
 mod fixed_string;

@@ -1,7 +1,10 @@
 //! This process: its host and the number of its processors, and its end.
 
 use core::ffi::c_int;
+use core::mem::zeroed;
 use core::ptr::null_mut;
+use core::sync::atomic::{AtomicI32, Ordering};
+use pombo_netdrivers::tuning::FLUSH_SECONDS;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::read;
 use rustix::system::uname;
@@ -27,10 +30,27 @@ pub fn processors() -> usize {
     usize::try_from(online).unwrap_or(1)
 }
 
-/// Writes out what the program has printed through C streams.
-pub fn flush_streams() {
-    // SAFETY: a null stream selects all of them.
-    unsafe { libc::fflush(null_mut()) };
+/// Writes out what the program has printed through C streams, before it ends. If that takes longer than [`FLUSH_SECONDS`] it
+/// ends the process with this status: a thread that waits for input has the lock of its stream.
+pub fn flush_streams(status: c_int) {
+    STATUS.store(status, Ordering::Relaxed);
+    // SAFETY: zeros are an empty set; it and the handler, which only ends the process, are valid for the calls; a null
+    // stream selects all of them.
+    unsafe {
+        let mut alarm: libc::sigset_t = zeroed();
+        libc::sigaddset(&mut alarm, libc::SIGALRM);
+        libc::signal(libc::SIGALRM, give_up as extern "C" fn(c_int) as usize);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &alarm, null_mut());
+        libc::alarm(FLUSH_SECONDS);
+        libc::fflush(null_mut());
+    }
+}
+
+/// The status of a process that has given up to write out what was printed.
+static STATUS: AtomicI32 = AtomicI32::new(1);
+
+extern "C" fn give_up(_: c_int) {
+    exit(STATUS.load(Ordering::Relaxed))
 }
 
 /// Ends this process immediately, without clean-up.

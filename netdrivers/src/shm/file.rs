@@ -44,7 +44,7 @@ impl File {
     pub(super) fn duplicate(fd: i32) -> Result<Self, ShmError> {
         // SAFETY: no memory is passed; a number that is no descriptor is an error. Nobody else closes the new one.
         let file = unsafe {
-            let duplicate = Errno::check(libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0));
+            let duplicate = Errno::check(libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3));
             duplicate.map(|fd| OwnedFd::from_raw_fd(fd))
         };
         file.map(File).map_err(ShmError::failed("fcntl"))

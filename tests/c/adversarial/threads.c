@@ -394,7 +394,7 @@ char *getenv(const char *name)
 {
     const size_t length = strlen(name);
 
-    if (has_begun && !strncmp(name, "POMBO_", 6))
+    if (has_begun)
         snprintf(late, sizeof late, "%s", name);
     for (char **entry = environ; entry && *entry; entry++)
         if (!strncmp(*entry, name, length) && (*entry)[length] == '=')
@@ -405,16 +405,47 @@ char *getenv(const char *name)
 /* So the library reads variables only as it starts. */
 static void variables_are_read_at_the_start(void)
 {
+    MPI_Info hints;
+
     setenv("POMBO_COLL_BCAST", "adaptive", 1);
+    setenv("POMBO_ADAPTIVE_EVERY", "1", 1);
+    setenv("POMBO_ADAPTIVE_THRESHOLD", "0", 1);
     setenv("POMBO_COLL_REDUCE", "two_level", 1);
     begin_with(MPI_THREAD_FUNNELED);
     has_begun = 1;
     traffic();
-    must(MPI_Bcast(&x, 1, MPI_INT, 0, W));
+    for (int i = 0; i < 200; i++)
+        must(MPI_Bcast(&x, 1, MPI_INT, 0, W));
     must(MPI_Reduce(&rank, &x, 1, MPI_INT, MPI_SUM, 0, W));
+    must(MPI_Info_create(&hints));
+    must(MPI_Info_set(hints, "pombo_coll_bcast", "of no kind"));
+    must(MPI_Comm_set_info(W, hints));
+    must(MPI_Info_free(&hints));
     MPI_Finalize();
     check(!late[0], late);
     speak();
+}
+
+static void *read_for_ever(void *unused)
+{
+    int ends[2];
+
+    check(pipe(ends) == 0, "pipe");
+    getc(fdopen(ends[0], "r"));
+    return unused;
+}
+
+/* It has the lock of a stream meanwhile. */
+static void abort_while_a_thread_reads(void)
+{
+    pthread_t thread;
+
+    begin_with(MPI_THREAD_FUNNELED);
+    start(&thread, read_for_ever, 0);
+    usleep(100000);
+    if (rank == 1)
+        MPI_Abort(W, 17);
+    pthread_join(thread, NULL);
 }
 
 static void *fork_often(void *unused)
@@ -461,4 +492,5 @@ TRIALS(ALONE(questions_from_threads, 2, 0, "works"), ALONE(turns, 2, 0, "works")
        ALONE(cancelled_thread, 2, 0, "works"), ALONE(questions_of_a_destructor, 2, 0, "works"),
        ALONE(questions_to_the_end, 2, 0, "works"), ALONE(changing_environment, 2, 0, "works"),
        ALONE(variables_are_read_at_the_start, 2, 0, "works"),
+       ALONE(abort_while_a_thread_reads, 2, 17, ""),
        ALONE(forks_of_a_thread, 2, 0, "works"), ALONE(levels_that_are_none, 2, 0, "works"))

@@ -2,8 +2,10 @@
 //! (`POMBO_COLL_<OPERATION>=<algorithm>`, or the info key of that name in small letters).
 
 use crate::error::{Class, Error};
+use crate::runtime::phase;
 use core::ffi::CStr;
 use core::fmt;
+use pombo_job::environment::EnvironmentCopy;
 use pombo_job::log;
 use pombo_job::settings::VERBOSE;
 use pombo_job::text;
@@ -354,9 +356,9 @@ const HINT: &[u8] = b"pombo_coll_";
 
 /// Returns whether a hint of a communicator names an algorithm for an operation. One that names none is reported where
 /// the user wants to know.
-pub(crate) fn is_hint(key: &[u8], value: &[u8]) -> bool {
+pub(crate) fn is_hint(key: &[u8], value: &[u8], environment: &EnvironmentCopy) -> bool {
     let found = hinted(key, value).is_some();
-    if !found && key.starts_with(HINT) && VERBOSE.is_on() && pombo_job::rank() == 0 {
+    if !found && key.starts_with(HINT) && environment.is_on(VERBOSE) && phase::rank() == 0 {
         let shown = |bytes| core::str::from_utf8(bytes).unwrap_or("?");
         log::error(&text!(
             "pombo: the info key {} is ignored: '{}' is not an algorithm of it that `pombo info` lists",

@@ -4,7 +4,7 @@ use super::create::{SPARES, agree, free, insert};
 use crate::attribute;
 use crate::comm::CommRecord;
 use crate::constants::*;
-use crate::info;
+use crate::info::{self, list::InfoList};
 use crate::request;
 use crate::runtime::world::{self, CommError};
 use core::ops::Range;
@@ -26,12 +26,16 @@ pub fn duplicate(comm: Comm) -> Result<Comm, CommError> {
 
 /// Duplicates a communicator with other hints, as `MPI_Comm_dup_with_info`.
 pub fn duplicate_with_info(comm: Comm, info: Info) -> Result<Comm, CommError> {
-    let hints = info::hints(info).map_err(CommError::on(comm))?;
+    let hints = hints(comm, info)?;
     let made = duplicate(comm)?;
     world::local(|objects| {
         objects.comms.get(made)?.replace_hints(&hints);
         Ok(made)
     })
+}
+
+fn hints(comm: Comm, info: Info) -> Result<InfoList, CommError> {
+    world::local(|objects| info::hints(info, &objects.environment).map_err(CommError::on(comm)))
 }
 
 /// Starts to duplicate a communicator, as `MPI_Comm_idup`; the request is complete. All ranks take the same one of the
@@ -59,7 +63,7 @@ pub fn start_duplicate(comm: Comm) -> Result<(Comm, Request), CommError> {
 
 /// Does what [`start_duplicate`] does, with other hints, as `MPI_Comm_idup_with_info`.
 pub fn start_duplicate_with_info(comm: Comm, info: Info) -> Result<(Comm, Request), CommError> {
-    let hints = info::hints(info).map_err(CommError::on(comm))?;
+    let hints = hints(comm, info)?;
     let (made, request) = start_duplicate(comm)?;
     world::local(|objects| {
         objects.comms.get(made)?.replace_hints(&hints);

@@ -68,7 +68,7 @@ pub fn name(comm: Comm) -> Result<Vec<u8>, CommError> {
 pub fn set_info(comm: Comm, info: Info) -> Result<(), CommError> {
     world::local(|objects| {
         let record = objects.comms.get(comm)?;
-        let hints = info::hints(info).map_err(CommError::on(comm))?;
+        let hints = info::hints(info, &objects.environment).map_err(CommError::on(comm))?;
         record.set_hints(&hints);
         Ok(())
     })

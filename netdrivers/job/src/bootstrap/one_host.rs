@@ -88,7 +88,7 @@ pub fn place_on_one_host() -> Result<(Segment, usize), Refusal> {
     refuse_hosts()?;
     match (whole(RANK.name)?, whole(SIZE.name)?, whole(SHM_FD.name)?) {
         (None, None, _) => match unsupported_launcher::find() {
-            Some(launcher) => Err(Refusal(launcher.by)),
+            Some(_) => Err(Refusal("a launcher of other software started it")),
             None => Ok((Segment::create(1, 0)?, 0)),
         },
         (Some(rank), Some(size), Some(file)) if rank < size => {

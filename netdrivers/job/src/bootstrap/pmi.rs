@@ -136,7 +136,7 @@ impl Pmi {
     /// it has not forwarded yet: so every rank first gets the time to report errors.
     pub(crate) fn abort(&mut self, code: c_int) {
         let line: PmiLine = text!("cmd=abort exitcode={}\n", code);
-        wait_for_output();
+        sleep(OUTPUT_PAUSE);
         // If this fails, there is nobody left to tell.
         let _ = self.connection.descriptor.write_all(line.as_bytes());
     }
@@ -158,7 +158,7 @@ fn outlive_others() {
     }
 }
 
-/// Gives such a launcher the time to pass on what ranks have said, if there is one.
+/// Gives such a launcher the time to pass on what this rank has said before it has joined, if there is one.
 #[cold]
 pub(super) fn wait_for_output() {
     if environment::text(c"PMI_FD")

@@ -12,11 +12,7 @@ use core::ffi::CStr;
 pub(super) struct UnsupportedLauncher {
     /// A variable in which it tells the number of ranks.
     variable: &'static CStr,
-    /// What it has done.
-    by: &'static str,
-    /// The launcher to use instead.
-    #[cfg(feature = "launchers")]
-    instead: &'static str,
+    found: Found,
 }
 
 #[cfg(feature = "launchers")]
@@ -25,23 +21,32 @@ const SUPPORTED_LAUNCHERS: &str = "pombo run, or the mpiexec of MPICH";
 /// Slurm's variable. A batch script and a shell in an allocation have no step: programs that they start are alone.
 const SLURM: UnsupportedLauncher = UnsupportedLauncher {
     variable: c"SLURM_STEP_NUM_TASKS",
-    by: "srun started it",
-    #[cfg(feature = "launchers")]
-    instead: "srun --mpi=pmi2",
+    found: Found {
+        #[cfg(feature = "launchers")]
+        by: "srun started it",
+        #[cfg(feature = "launchers")]
+        instead: "srun --mpi=pmi2",
+    },
 };
 
 const OPEN_MPI: UnsupportedLauncher = UnsupportedLauncher {
     variable: c"OMPI_COMM_WORLD_SIZE",
-    by: "the launcher of Open MPI started it",
-    #[cfg(feature = "launchers")]
-    instead: SUPPORTED_LAUNCHERS,
+    found: Found {
+        #[cfg(feature = "launchers")]
+        by: "the launcher of Open MPI started it",
+        #[cfg(feature = "launchers")]
+        instead: SUPPORTED_LAUNCHERS,
+    },
 };
 
 const PMI: UnsupportedLauncher = UnsupportedLauncher {
     variable: c"PMI_SIZE",
-    by: "a launcher that gives no PMI_FD or PMI_PORT started it",
-    #[cfg(feature = "launchers")]
-    instead: SUPPORTED_LAUNCHERS,
+    found: Found {
+        #[cfg(feature = "launchers")]
+        by: "a launcher that gives no PMI_FD or PMI_PORT started it",
+        #[cfg(feature = "launchers")]
+        instead: SUPPORTED_LAUNCHERS,
+    },
 };
 
 /// PMIx's variables: they tell a rank its number but no size, so the first of many looks like a single one.
@@ -57,13 +62,15 @@ impl UnsupportedLauncher {
     }
 }
 
-/// The launcher that has started other ranks, or may have.
+/// A launcher that has started other ranks, or may have; a program for one host does not name it.
+#[derive(Clone, Copy)]
 pub(super) struct Found {
     /// What it has done.
-    pub(super) by: &'static str,
-    /// The launcher to use instead; a program for one host has one to use.
     #[cfg(feature = "launchers")]
-    pub(super) instead: &'static str,
+    by: &'static str,
+    /// The launcher to use instead.
+    #[cfg(feature = "launchers")]
+    instead: &'static str,
 }
 
 /// Refuses a world of one if a launcher has started other ranks, or may have.
@@ -81,11 +88,7 @@ pub(super) fn refuse() -> Result<(), Box<JobError>> {
 pub(super) fn find() -> Option<Found> {
     let several = |launcher: &&UnsupportedLauncher| launcher.ranks().is_some_and(|ranks| ranks > 1);
     if let Some(launcher) = [SLURM, OPEN_MPI, PMI].iter().find(several) {
-        return Some(Found {
-            by: launcher.by,
-            #[cfg(feature = "launchers")]
-            instead: launcher.instead,
-        });
+        return Some(launcher.found);
     }
     let is_set = |name: &CStr| variable(name).is_some();
     let alone = OPEN_MPI.ranks().or_else(|| match is_set(PRRTE) {
@@ -93,6 +96,7 @@ pub(super) fn find() -> Option<Found> {
         false => SLURM.ranks(),
     });
     let found = Found {
+        #[cfg(feature = "launchers")]
         by: "a launcher that speaks PMIx (PRRTE's prterun, Open MPI) started it",
         #[cfg(feature = "launchers")]
         instead: SUPPORTED_LAUNCHERS,

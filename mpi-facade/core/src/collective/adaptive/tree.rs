@@ -42,6 +42,8 @@ pub(super) struct CommTree {
     rounds: u64,
     /// Every so many calls adapt the tree; 0: none.
     every: u64,
+    /// Whether changes of links are told.
+    is_verbose: bool,
     /// The protocol, once the links are known.
     process: Option<Process<Vec<Link>>>,
     /// What neighbours have sent before: a few messages each.
@@ -119,6 +121,7 @@ impl CommTree {
             calls,
             rounds: calls.saturating_sub(1).checked_div(every).unwrap_or(0),
             every,
+            is_verbose: environment.is_on(VERBOSE),
             process: None,
             early: Vec::new(),
             failed: None,
@@ -142,7 +145,7 @@ impl CommTree {
             if let Some(weight) = self.links.change(link) {
                 // Links to ranks that have ended have no weight.
                 let _ = process.set_weight(link, weight);
-                if VERBOSE.is_on()
+                if self.is_verbose
                     && let Some(by) = self.links.forecaster(link)
                 {
                     let other = link + usize::from(link >= self.own);
