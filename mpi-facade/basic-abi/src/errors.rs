@@ -75,7 +75,7 @@ impl From<Error> for FatalError {
 /// Begins a line about this rank.
 pub(crate) fn line() -> LogLine {
     let mut line = LogLine::new();
-    // Threads of the program may change the environment once the rank has joined.
+    // Whoever has joined does not read the environment, as threads may change it.
     let rank = world().map_or_else(|_| pombo_job::rank(), |world| world.rank());
     line.put("pombo: rank ").put_number(rank as i64);
     line
