@@ -12,6 +12,7 @@ mod message_counts;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use message_counts::messages_between_hosts;
 use support::{Outcome, finish, pombo};
@@ -33,11 +34,15 @@ fn measured() -> &'static (PathBuf, Outcome) {
     })
 }
 
-/// Links a program of `tests/c` against the library of a composition.
+/// Links a program of `tests/c` against the library of a composition; each call makes a file of its own, as tests that
+/// run beside others link the same.
 fn link(name: &str, composition: &str) -> PathBuf {
+    static LINKED: AtomicUsize = AtomicUsize::new(0);
     let (directory, outcome) = measured();
     assert_eq!(outcome.code, 0, "{outcome:?}");
-    let program = directory.join(format!("{}-{composition}", name.replace('/', "-")));
+    let number = LINKED.fetch_add(1, Ordering::Relaxed);
+    let file = format!("{}-{composition}-{number}", name.replace('/', "-"));
+    let program = directory.join(file);
     let source = root().join("tests/c").join(name).with_extension("c");
     let mut cc = Command::new("cc");
     cc.args(["-std=c99", "-O1", "-no-pie", "-Wl,--gc-sections", "-I"]);
