@@ -314,26 +314,21 @@ impl BoardGroup<'_> {
         self.notify();
     }
 
-    /// Polls for the payload, for a while; once in a wait, as others get the processor soon after.
+    /// Polls for the payload, for a while.
     #[inline]
     fn spin_for(&mut self, rank: usize) -> bool {
         let Member { board, credits, .. } = &mut *self.member;
-        if board.has(rank) {
-            if let Spins::Long = self.spins {
-                *self.waiting = None;
+        board.has(rank)
+            || match self.spins {
+                Spins::None => false,
+                // After a yield, spins in the same round do not pay.
+                Spins::WhilePaying if self.waiting.is_some() => false,
+                Spins::WhilePaying => credits.spin(rank, || board.has(rank)),
+                Spins::Long => (0..BOARD_SPINS).any(|_| {
+                    core::hint::spin_loop();
+                    board.has(rank)
+                }),
             }
-            return true;
-        }
-        match self.spins {
-            _ if self.waiting.is_some() => false,
-            Spins::None => false,
-            // Only the first wait of a round spins: after a yield it does not pay.
-            Spins::WhilePaying => credits.spin(rank, || board.has(rank)),
-            Spins::Long => (0..BOARD_SPINS).any(|_| {
-                core::hint::spin_loop();
-                board.has(rank)
-            }),
-        }
     }
 
     /// Wakes the members that sleep until this rank's board changes.
