@@ -37,11 +37,13 @@ pub fn flush_streams(status: c_int) {
     // SAFETY: zeros are an empty set; it and the handler, which only ends the process, are valid for the calls; a null
     // stream selects all of them.
     unsafe {
+        // This ends timers of the program, and to ignore the signal drops one of theirs that is pending.
+        libc::alarm(FLUSH_SECONDS);
+        libc::signal(libc::SIGALRM, libc::SIG_IGN);
+        libc::signal(libc::SIGALRM, give_up as extern "C" fn(c_int) as usize);
         let mut alarm: libc::sigset_t = zeroed();
         libc::sigaddset(&mut alarm, libc::SIGALRM);
-        libc::signal(libc::SIGALRM, give_up as extern "C" fn(c_int) as usize);
         libc::pthread_sigmask(libc::SIG_UNBLOCK, &alarm, null_mut());
-        libc::alarm(FLUSH_SECONDS);
         libc::fflush(null_mut());
     }
 }
