@@ -26,8 +26,8 @@ pub(crate) fn whole(name: &CStr) -> Result<Option<usize>, NotANumber> {
     number_in(value.to_bytes()).map(Some).ok_or(NotANumber)
 }
 
-/// Reads a variable that holds text. The environment of a process in a job may change only before it joins or after it
-/// has left.
+/// Reads a variable that holds text. A process calls it as it joins a job: later threads of its program may change the
+/// environment, and [`EnvironmentCopy`] has what was there.
 pub fn text(name: &CStr) -> Option<&'static str> {
     variable(name)?.to_str().ok()
 }
@@ -36,7 +36,7 @@ pub fn text(name: &CStr) -> Option<&'static str> {
 pub fn variable(name: &CStr) -> Option<&'static CStr> {
     // SAFETY: the name ends with a zero.
     let value: *const c_char = unsafe { libc::getenv(name.as_ptr()) };
-    // SAFETY: not null, so a string of the environment, which nobody changes while this process is in a job.
+    // SAFETY: not null, so a string of the environment, which nobody changes while this process joins a job.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
